@@ -1,0 +1,1 @@
+"""opar: operation-level parallelism for MLIR programs on GPUs."""

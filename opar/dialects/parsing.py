@@ -1,0 +1,99 @@
+"""MLIR text to IR: xDSL's parser, with the source location kept on every operation."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from opar.dialects import register_dialects
+from opar.errors import SourceError, at
+
+
+class LocatingParser(Parser):
+    """
+    A parser that gives each operation without a `loc(...)` of its own the place where its text
+    starts, as MLIR's own parser does. Lines and columns count from 1.
+    """
+
+    def __init__(self, ctx: Context, text: str, name: str, line_offset: int = 0):
+        super().__init__(ctx, text, name)
+        self._file = StringAttr(name)
+        self._line_offset = line_offset
+        self._line_starts = [0] + [i + 1 for i, c in enumerate(text) if c == "\n"]
+
+    def line_and_column(self, position: int) -> tuple[int, int]:
+        """Line and column, both from 1, of a position in the text."""
+        line = bisect_right(self._line_starts, position)
+        return line + self._line_offset, position - self._line_starts[line - 1] + 1
+
+    def parse_operation(self) -> Operation:
+        line, column = self.line_and_column(self._current_token.span.start)
+        op = super().parse_operation()
+        if isinstance(op.location, UnknownLoc):
+            op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        return op
+
+
+def new_context(allow_unregistered: bool = False) -> Context:
+    """A context that knows all of opar's dialects."""
+    return register_dialects(Context(allow_unregistered=allow_unregistered))
+
+
+def parse_module(
+    text: str,
+    name: str = "<string>",
+    ctx: Context | None = None,
+    *,
+    implicit_module: bool = True,
+    line_offset: int = 0,
+) -> ModuleOp:
+    """
+    Parse a module from MLIR text, keeping the location of each operation, and verify nothing.
+
+    `name` is the file name that locations and messages show; `line_offset` is added to the lines
+    (for a chunk of a split file). Raises `SourceError` with file:line:col on text that is not MLIR.
+    """
+    parser = LocatingParser(ctx or new_context(), text, name, line_offset)
+    try:
+        return parser.parse_module(implicit_module)
+    except ParseError as error:
+        line, column = parser.line_and_column(error.span.start)
+        snippet = text.splitlines()[line - line_offset - 1 :][:1]
+        shown = f"\n    {snippet[0]}\n    {' ' * (column - 1)}^" if snippet else ""
+        raise SourceError(f"{name}:{line}:{column}: {error.msg}{shown}") from error
+    except VerifyException as error:
+        # xDSL verifies attributes and some operations while it parses them.
+        line, column = parser.line_and_column(parser.pos)
+        raise SourceError(f"{name}:{line}:{column}: {error}") from error
+
+
+def verify(module: Operation) -> None:
+    """Verify `module`; raises `SourceError` naming the place and the operation that is wrong."""
+    try:
+        module.verify()
+    except VerifyException as error:
+        culprit = _first_invalid(module)
+        if culprit is None:
+            raise SourceError(str(error)) from error
+        op, message = culprit
+        raise SourceError(at(op, message)) from error
+
+
+def _first_invalid(op: Operation) -> tuple[Operation, str] | None:
+    """The innermost operation whose own check fails, in program order, with the message."""
+    for region in op.regions:
+        for block in region.blocks:
+            for child in block.ops:
+                if (found := _first_invalid(child)) is not None:
+                    return found
+    try:
+        op.verify(verify_nested_ops=False)
+    except VerifyException as error:
+        cause = error.__cause__ if isinstance(error.__cause__, VerifyException) else error
+        return op, str(cause)
+    return None
