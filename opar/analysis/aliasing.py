@@ -9,6 +9,8 @@ A memref value is traced to its **roots**, the places its memory can come from:
               carries `llvm.noalias` or the analysis was told that arguments do not overlap.
               A `gpu.alloc {opar.argument = i}` stages argument i and counts as that argument;
 - GLOBAL      `memref.get_global`, one root a symbol;
+- PARAMETER   a parameter of a kernel: stands for the operand of each launch, and may overlap the
+              other parameters; attributions of a kernel are allocations;
 - UNKNOWN     anything else (results of calls, casts from pointers, ...): may overlap everything.
 
 Views (`memref.subview`, `cast`, `reinterpret_cast`, `view`, `collapse_shape`, `expand_shape`,
@@ -25,6 +27,8 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
+
+from opar.dialects import gpu
 
 ARGUMENT_ATTRIBUTE = "opar.argument"
 """On a `gpu.alloc`: the number of the function argument whose contents it stages."""
@@ -54,6 +58,7 @@ class RootKind(Enum):
     ALLOCATION = "allocation"
     ARGUMENT = "argument"
     GLOBAL = "global"
+    PARAMETER = "parameter"
     UNKNOWN = "unknown"
 
 
@@ -132,6 +137,8 @@ class AliasAnalysis:
             return True
         if RootKind.ALLOCATION in kinds or kinds == {RootKind.GLOBAL}:
             return False
+        if RootKind.PARAMETER in kinds:
+            return True
         if kinds == {RootKind.ARGUMENT}:
             return not (self._is_noalias(a) or self._is_noalias(b))
         return not any(self._is_noalias(r) for r in (a, b) if r.kind is RootKind.ARGUMENT)
@@ -159,6 +166,12 @@ def _source(value: SSAValue) -> Root | list[SSAValue]:
             return Root(RootKind.ARGUMENT, value, value)
         if parent is not None and parent.name in _COUNTED_LOOPS and value.index > 0:
             return [_init(parent, value.index - 1), *_yielded(parent, value.index - 1)]
+        if isinstance(parent, gpu.FuncOp):
+            is_parameter = value.index < len(parent.function_type.inputs)
+            kind = RootKind.PARAMETER if is_parameter else RootKind.ALLOCATION
+            return Root(kind, value, value)
+        if isinstance(parent, gpu.LaunchOp):
+            return Root(RootKind.ALLOCATION, value, value)
         return unknown
     assert isinstance(value, OpResult)
     op = value.op

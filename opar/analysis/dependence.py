@@ -1,0 +1,142 @@
+"""
+The one place that decides hazards.
+
+Two operations conflict when they touch the same root (or roots that may overlap), their regions
+meet, and at least one of them writes (Allen and Kennedy, "Optimizing Compilers for Modern
+Architectures", 2.1):
+
+- RAW  the later reads what the earlier wrote;
+- WAR  the later overwrites what the earlier read;
+- WAW  the later overwrites what the earlier wrote.
+
+An allocation counts as the first write of its root and a deallocation as the last one. TOKEN is the
+order that a token in the IR already gives. Tokens, streams, graph edges and buffer reuse all read
+the answer given here.
+
+For each root the accesses that later ones can still conflict with are kept; a write that covers
+them takes their place, as every later conflict with them is then implied by one with it. So the
+work grows with the number of live accesses of a root, not with the square of the operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from xdsl.ir import Operation, OpResult
+
+from opar.analysis.accesses import Access, AccessAnalysis
+from opar.analysis.aliasing import UNKNOWN, Root, RootKind
+from opar.dialects import gpu
+
+
+class HazardKind(Enum):
+    """Why an operation has to wait for an earlier one."""
+
+    RAW = "read after write"
+    WAR = "write after read"
+    WAW = "write after write"
+    TOKEN = "token"
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """One reason for an edge; TOKEN has no accesses."""
+
+    kind: HazardKind
+    before: Access | None = None
+    after: Access | None = None
+
+    def __str__(self) -> str:
+        if self.before is None:
+            return self.kind.value
+        return f"{self.kind.name} on {self.before.root} ({self.before.region})"
+
+
+@dataclass
+class Dependences:
+    """
+    The conflicts of a list of operations in program order.
+
+    `conflicts[i]` maps the number of each earlier operation that operation i conflicts with to the
+    hazards between them. Conflicts that a chain of others implies may be missing.
+    """
+
+    operations: Sequence[Operation]
+    conflicts: list[dict[int, list[Hazard]]]
+
+
+@dataclass
+class _Live:
+    """Accesses of one root that a later access can conflict with: (operation number, access)."""
+
+    writers: list[tuple[int, Access]] = field(default_factory=list)
+    readers: list[tuple[int, Access]] = field(default_factory=list)
+
+
+def analyse(operations: Sequence[Operation], accesses: AccessAnalysis) -> Dependences:
+    """All hazards between `operations`, which run in this order when nothing else is said."""
+    number = {op: i for i, op in enumerate(operations)}
+    live: dict[Root, _Live] = {}
+    conflicts: list[dict[int, list[Hazard]]] = []
+    for i, op in enumerate(operations):
+        found: dict[int, list[Hazard]] = {}
+        touched = accesses.accesses(op)
+        for access in touched:
+            for root in _overlapping(access.root, live, accesses):
+                _collect(access, live[root], found)
+        for access in touched:
+            _record(i, access, live.setdefault(access.root, _Live()))
+        for token in op.operands:
+            if isinstance(token.type, gpu.AsyncTokenType) and isinstance(token, OpResult):
+                before = number.get(token.op)
+                if before is not None:
+                    found.setdefault(before, []).append(Hazard(HazardKind.TOKEN))
+        found.pop(i, None)
+        conflicts.append(found)
+    return Dependences(operations, conflicts)
+
+
+def minimal(candidates: Iterable[int], ancestors: Sequence[int]) -> list[int]:
+    """
+    The candidates that no other candidate comes after, in order: the transitive reduction of the
+    edges from `candidates` to an operation behind them all.
+
+    `ancestors[i]` is a bit mask of the operations that are complete once operation i is.
+    """
+    kept: list[int] = []
+    implied = 0
+    for i in sorted(candidates, reverse=True):
+        if not implied >> i & 1:
+            kept.append(i)
+            implied |= ancestors[i]
+    return kept[::-1]
+
+
+def _overlapping(root: Root, live: dict[Root, _Live], accesses: AccessAnalysis) -> list[Root]:
+    """The roots with live accesses whose memory can overlap that of `root`."""
+    if root.kind is RootKind.ALLOCATION:
+        return [r for r in (root, UNKNOWN) if r in live]
+    return [r for r in live if accesses.aliases.roots_may_alias(root, r)]
+
+
+def _collect(access: Access, live: _Live, found: dict[int, list[Hazard]]) -> None:
+    kind = HazardKind.WAW if access.writes else HazardKind.RAW
+    for before, other in live.writers:
+        if access.region.intersects(other.region):
+            found.setdefault(before, []).append(Hazard(kind, other, access))
+    if access.writes:
+        for before, other in live.readers:
+            if access.region.intersects(other.region):
+                found.setdefault(before, []).append(Hazard(HazardKind.WAR, other, access))
+
+
+def _record(i: int, access: Access, live: _Live) -> None:
+    if not access.writes:
+        live.readers.append((i, access))
+        return
+    # Accesses of this same operation stay: they are unordered among themselves.
+    live.writers = [(j, a) for j, a in live.writers if j == i or not access.region.covers(a.region)]
+    live.readers = [(j, a) for j, a in live.readers if j == i or not access.region.covers(a.region)]
+    live.writers.append((i, access))
