@@ -7,9 +7,13 @@ its text, and each says where (`file:line:col`), which operation, what is wrong 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
-from xdsl.ir import Operation
+from typing import TYPE_CHECKING
+
 from xdsl.utils.exceptions import DiagnosticException
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import LocationAttr
+    from xdsl.ir import Operation
 
 
 class OparError(DiagnosticException):
@@ -46,6 +50,8 @@ class OptionError(OparError, ValueError):
 
 def format_location(location: LocationAttr) -> str:
     """`file:line:col` of a location, or the empty string where it is unknown."""
+    from xdsl.dialects.builtin import FileLineColLoc  # costs 0.1 s, needed for errors only
+
     if isinstance(location, FileLineColLoc):
         return f"{location.filename.data}:{location.line.data}:{location.column.data}"
     return ""

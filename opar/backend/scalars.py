@@ -1,0 +1,111 @@
+"""The arithmetic of a `Schedule`'s scalar program, on Python numbers with MLIR's semantics."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+
+from opar.backend.schedule import Number, Scalar
+
+
+def _ceildiv(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _divsi(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _remsi(a: int, b: int) -> int:
+    return a - _divsi(a, b) * b
+
+
+def _select(condition: Number, a: Number, b: Number) -> Number:
+    return a if condition else b
+
+
+def _unsigned(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    return lambda a, b: function(a & _MASK, b & _MASK)
+
+
+_MASK = (1 << 64) - 1
+
+OPERATORS: dict[str, Callable[..., Number]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.divsi": _divsi,
+    "arith.remsi": _remsi,
+    "arith.floordivsi": operator.floordiv,
+    "arith.ceildivsi": _ceildiv,
+    "arith.divui": _unsigned(operator.floordiv),
+    "arith.remui": _unsigned(operator.mod),
+    "arith.ceildivui": _unsigned(_ceildiv),
+    "arith.minsi": min,
+    "arith.maxsi": max,
+    "arith.minui": _unsigned(min),
+    "arith.maxui": _unsigned(max),
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
+    "arith.select": _select,
+    "cmpi.0": operator.eq,
+    "cmpi.1": operator.ne,
+    "cmpi.2": operator.lt,
+    "cmpi.3": operator.le,
+    "cmpi.4": operator.gt,
+    "cmpi.5": operator.ge,
+    "cmpi.6": _unsigned(operator.lt),
+    "cmpi.7": _unsigned(operator.le),
+    "cmpi.8": _unsigned(operator.gt),
+    "cmpi.9": _unsigned(operator.ge),
+    "cast": operator.pos,
+    "affine.add": operator.add,
+    "affine.mul": operator.mul,
+    "affine.mod": operator.mod,
+    "affine.floordiv": operator.floordiv,
+    "affine.ceildiv": _ceildiv,
+    "affine.min": min,
+    "affine.max": max,
+}
+"""
+Operator name -> function of the operands. `cmpi.N` is `arith.cmpi` with predicate number N;
+`affine.mod` has the sign of its positive divisor. Results are wrapped to the width of their type.
+"""
+
+
+def wrap(value: int, width: int) -> int:
+    """`value` as a signed integer of `width` bits (1 bit: 0 or 1)."""
+    value &= (1 << width) - 1
+    return value - (1 << width) if width > 1 and value >> (width - 1) else value
+
+
+def evaluate(
+    scalars: Sequence[Scalar],
+    argument: Callable[[int], Number],
+    size: Callable[[int, int], int],
+    stride: Callable[[int, int], int],
+) -> list[Number]:
+    """
+    The values of a scalar program. `argument(i)` is scalar argument i; `size(i, d)` and
+    `stride(i, d)` describe dimension d of array argument i, in elements.
+
+    Raises `ZeroDivisionError` where the program divides by zero.
+    """
+    values: list[Number] = []
+    for scalar in scalars:
+        match scalar.operator:
+            case "constant":
+                values.append(scalar.immediate)  # pyright: ignore[reportArgumentType]
+            case "argument":
+                values.append(argument(scalar.immediate))  # pyright: ignore[reportArgumentType]
+            case "size":
+                values.append(size(*scalar.immediate))  # pyright: ignore[reportGeneralTypeIssues]
+            case "stride":
+                values.append(stride(*scalar.immediate))  # pyright: ignore[reportGeneralTypeIssues]
+            case name:
+                result = OPERATORS[name](*(values[i] for i in scalar.operands))
+                width = scalar.immediate
+                values.append(wrap(int(result), width) if isinstance(width, int) else result)
+    return values
