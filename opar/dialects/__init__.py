@@ -27,6 +27,7 @@ _DIALECTS: dict[str, tuple[str, str]] = {
     "linalg": ("xdsl.dialects.linalg", "Linalg"),
     "llvm": ("xdsl.dialects.llvm", "LLVM"),
     "math": ("xdsl.dialects.math", "Math"),
+    "nvvm": ("opar.dialects.nvvm", "NVVM"),
     "tensor": ("xdsl.dialects.tensor", "Tensor"),
     "test": ("xdsl.dialects.test", "Test"),
     "ub": ("xdsl.dialects.ub", "UB"),
