@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
-    FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -19,15 +18,6 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-    AffineSymExpr,
-)
 
 from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import ARGUMENT_ATTRIBUTE, RESULT_ATTRIBUTE, Root
@@ -48,7 +38,7 @@ from opar.backend.schedule import (
     Wait,
 )
 from opar.backend.schedule import Operation as Step
-from opar.dialects import affine, gpu, memref
+from opar.dialects import gpu, memref
 from opar.errors import EntryError, UnsupportedError, at, format_location
 from opar.transforms.gpu_assign_streams import STREAM_ATTRIBUTE
 
@@ -170,7 +160,7 @@ class _Builder:
             for s in type.get_shape()
         )
         on_device = isinstance(op, gpu.AllocOp)
-        argument, result = (
+        stages, result = (
             attribute.value.data if isinstance(attribute, IntegerAttr) else None
             for attribute in (
                 op.attributes.get(ARGUMENT_ATTRIBUTE),
@@ -179,7 +169,7 @@ class _Builder:
         )
         name = value.name_hint or f"buffer{len(self.buffers)}"
         dtype = type_name(type.element_type)
-        self.buffers.append(Buffer(name, dtype, places, on_device, argument, result))
+        self.buffers.append(Buffer(name, dtype, places, on_device, None, stages, result))
         number = len(self.buffers) - 1
         self.views[value] = View(
             number, self.numbers.constant(0), places, self.numbers.contiguous(places)
@@ -189,7 +179,6 @@ class _Builder:
     # Steps
 
     def add(self, op: Operation) -> None:
-        name = op.name
         self._note_accesses(op)
         if self.numbers.add(op):
             return

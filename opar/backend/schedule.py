@@ -59,7 +59,7 @@ class Buffer:
     Memory of one allocation or argument.
 
     `on_device` tells GPU memory from host memory. `argument` is the number of the argument that
-    this is (host memory) or stages (GPU memory); `result` that of the result it holds.
+    this is, `stages` that of the argument whose contents it holds, `result` that of the result.
     `size` are the places of the scalars whose product is its size in elements.
     """
 
@@ -68,6 +68,7 @@ class Buffer:
     size: tuple[int, ...]
     on_device: bool
     argument: int | None = None
+    stages: int | None = None
     result: int | None = None
 
 

@@ -1,0 +1,62 @@
+"""Compiled programs on disk, by content; several processes may use it at once (diskcache)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+CACHE_ENVIRONMENT = "OPAR_CACHE_DIR"
+"""Environment variable that names another directory for the cache."""
+
+_SIZE_LIMIT = 1 << 30
+
+
+def cache_directory() -> Path:
+    """The directory of the cache: `$OPAR_CACHE_DIR`, or `opar` in the user's cache directory."""
+    if chosen := os.environ.get(CACHE_ENVIRONMENT):
+        return Path(chosen)
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir("opar"))
+
+
+def digest(*parts: object) -> str:
+    """A key for everything that a compiled program depends on: `parts`, opar itself, versions."""
+    state = hashlib.sha256()
+    for part in (*_toolchain(), *parts):
+        data = repr(part).encode()
+        state.update(len(data).to_bytes(8, "little") + data)
+    return state.hexdigest()
+
+
+def _toolchain() -> list[object]:
+    package = Path(__file__).resolve().parent.parent
+    files = sorted(package.rglob("*.py"))
+    stats = [(str(f.relative_to(package)), (s := f.stat()).st_mtime_ns, s.st_size) for f in files]
+    return [stats, *(version(name) for name in ("xdsl", "llvmlite", "opar"))]
+
+
+def load(key: str) -> Any:
+    """What is stored under `key`, or None."""
+    return _with_cache(lambda cache: cache.get(key))
+
+
+def store(key: str, value: Any) -> None:
+    """Store `value` under `key`."""
+    _with_cache(lambda cache: cache.set(key, value))
+
+
+def _with_cache(use: Any) -> Any:
+    from diskcache import Cache, Timeout
+
+    try:
+        with Cache(str(cache_directory()), size_limit=_SIZE_LIMIT) as cache:
+            return use(cache)
+    except (OSError, sqlite3.Error, Timeout, EOFError, ValueError, AttributeError) as error:
+        warnings.warn(f"the cache in {cache_directory()} is not used: {error}", stacklevel=3)
+        return None

@@ -1,0 +1,157 @@
+"""From MLIR text to an `Artifact`: the schedule, the compiled kernels and the lowered module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import builtin, func
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Operation
+from xdsl.passes import PassPipeline
+from xdsl.traits import SymbolTable
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from opar.analysis.accesses import AccessAnalysis
+from opar.analysis.aliasing import AliasAnalysis
+from opar.backend.artifact import Artifact
+from opar.backend.build_schedule import build_schedule
+from opar.backend.device import KernelCode
+from opar.dialects import gpu
+from opar.dialects.parsing import new_context, parse_module, verify
+from opar.errors import EntryError, OptionError
+from opar.transforms import pass_factories
+
+
+@dataclass(frozen=True)
+class Options:
+    """
+    How to compile. `kind` is `cuda` or `cpu`; `arch` the GPU's `sm_XX`, or the CPU's name;
+    `pipeline` the passes as in `opar-opt -p`, None for `opar-pipeline`; `assume_noalias`: the
+    arguments do not overlap where one is written.
+    """
+
+    kind: str
+    arch: str
+    entry: str | None = None
+    pipeline: str | None = None
+    assume_noalias: bool = True
+
+
+def compile_text(text: str, name: str, options: Options) -> Artifact:
+    """
+    Compile one function of a module. Raises children of `DiagnosticException`: `SourceError`,
+    `EntryError`, `UnsupportedError`, `TargetLimitError`, `OptionError`.
+    """
+    ctx = new_context()
+    module = parse_module(text, name, ctx)
+    verify(module)
+    function = choose_entry(module, options.entry)
+    entry = function.sym_name.data
+    _keep_reachable(module, function)
+    _run_passes(ctx, module, options)
+    function = choose_entry(module, entry)
+    accesses = AccessAnalysis(AliasAnalysis(options.assume_noalias))
+    names, code = _compile_kernels(function, options)
+    schedule = build_schedule(function, names, accesses)
+    return Artifact(schedule, names, code, str(module), options.kind, options.arch)
+
+
+def choose_entry(module: builtin.ModuleOp, entry: str | None) -> func.FuncOp:
+    """The entry function: the one named, or the only one with a body."""
+    functions = {
+        op.sym_name.data: op
+        for op in module.body.ops
+        if isinstance(op, func.FuncOp) and not op.is_declaration
+    }
+    if entry is not None:
+        if entry not in functions:
+            known = ", ".join(f"@{n}" for n in functions) or "none"
+            raise EntryError(f"there is no function @{entry} with a body; there is: {known}")
+        return functions[entry]
+    if len(functions) == 1:
+        return next(iter(functions.values()))
+    if not functions:
+        raise EntryError("the module has no function with a body")
+    names = ", ".join(f"@{n}" for n in functions)
+    raise EntryError(f"the module has several functions; choose the entry among {names}")
+
+
+def _keep_reachable(module: builtin.ModuleOp, entry: func.FuncOp) -> None:
+    """Drop the functions and kernels that `entry` does not use, directly or through others."""
+    kept: set[Operation] = {entry}
+    work: list[Operation] = [entry]
+    while work:
+        for symbol in _symbols(work.pop()):
+            used = SymbolTable.lookup_symbol(module, symbol.root_reference.data)
+            if used is not None and used not in kept:
+                kept.add(used)
+                work.append(used)
+    for op in list(module.body.ops):
+        if isinstance(op, func.FuncOp | gpu.ModuleOp) and op not in kept:
+            op.detach()
+            op.erase()
+
+
+def _symbols(op: Operation) -> Iterator[SymbolRefAttr]:
+    for child in op.walk():
+        for attribute in (*child.properties.values(), *child.attributes.values()):
+            if isinstance(attribute, SymbolRefAttr):
+                yield attribute
+
+
+def _run_passes(ctx: Context, module: builtin.ModuleOp, options: Options) -> None:
+    spec = options.pipeline
+    if spec is None:
+        noalias = str(options.assume_noalias).lower()
+        spec = f"opar-pipeline{{target={options.kind} assume-noalias-args={noalias}}}"
+    pipeline = parse_pipeline(spec)
+    try:
+        pipeline.apply(ctx, module)
+    except VerifyException as error:
+        raise PassFailedException(f"the passes '{spec}' made an invalid module: {error}") from error
+    verify(module)
+
+
+def parse_pipeline(spec: str) -> PassPipeline:
+    """The passes that `spec` names, as in `opar-opt -p`; raises `OptionError`."""
+    from xdsl.utils.arg_spec import ArgSpecParseError
+
+    try:
+        return PassPipeline.parse_spec(pass_factories(), spec)
+    except (ValueError, ArgSpecParseError) as error:
+        known = ", ".join(pass_factories())
+        raise OptionError(f"passes '{spec}': {error}; the passes are: {known}") from error
+
+
+def _compile_kernels(
+    function: func.FuncOp, options: Options
+) -> tuple[dict[str, str], tuple[KernelCode, ...]]:
+    """Compile the gpu.modules that `function` launches from."""
+    modules: dict[gpu.ModuleOp, None] = {}
+    for op in function.walk():
+        if isinstance(op, gpu.LaunchFuncOp):
+            kernel = SymbolTable.lookup_symbol(op, op.kernel)
+            parent = kernel.parent_op() if kernel is not None else None
+            if isinstance(parent, gpu.ModuleOp):
+                modules[parent] = None
+    names: dict[str, str] = {}
+    code: list[KernelCode] = []
+    for number, module in enumerate(modules):
+        if options.kind == "cuda":
+            from opar.backend.ptx import compile_ptx
+
+            compiled = compile_ptx(module, options.arch)
+            text, kernels = compiled.text, compiled.kernels
+        else:
+            from opar.backend.host_object import compile_host
+
+            compiled = compile_host(module)
+            text, kernels = compiled.object_code, compiled.kernels
+        parameters = {}
+        for symbol, info in kernels.items():
+            names[f"{module.sym_name.data}::{symbol}"] = f"{number}:{info.name}"
+            parameters[info.name] = tuple(p.type for group in info.params for p in group)
+        code.append(KernelCode(text, parameters))
+    return names, tuple(code)

@@ -1,0 +1,196 @@
+"""The CPU device: streams as chains of tasks on a pool of threads."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+
+from opar.backend.device import KernelCode, Memory
+from opar.backend.numbers import bits_of
+from opar.errors import DeviceError
+
+_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+_ALIGNMENT = 64
+
+
+class _Task:
+    """A step: starts when all tasks before it are done, done when all its pieces are."""
+
+    def __init__(self, pieces: Sequence[Callable[[], None]], pool: ThreadPoolExecutor):
+        self._pieces = pieces
+        self._pool = pool
+        self._lock = threading.Lock()
+        self._before = 1  # one for `start`
+        self._left = len(pieces)
+        self._after: list[_Task] = []
+        self._done = threading.Event()
+        self.error: BaseException | None = None
+
+    def start_after(self, tasks: Sequence[_Task]) -> None:
+        """Let the task run once `tasks` are done."""
+        for task in tasks:
+            with self._lock:
+                self._before += 1
+            if not task.then(self):
+                self._one_before_done()
+        self._one_before_done()
+
+    def then(self, task: _Task) -> bool:
+        """Tell `task` when this one is done; false if it is already."""
+        with self._lock:
+            if self._done.is_set():
+                return False
+            self._after.append(task)
+            return True
+
+    def wait(self) -> None:
+        """Wait on the calling thread."""
+        self._done.wait()
+
+    def _one_before_done(self) -> None:
+        with self._lock:
+            self._before -= 1
+            if self._before:
+                return
+        for piece in self._pieces:
+            self._pool.submit(self._run, piece)
+
+    def _run(self, piece: Callable[[], None]) -> None:
+        try:
+            piece()
+        except BaseException as error:
+            self.error = error
+        with self._lock:
+            self._left -= 1
+            if self._left:
+                return
+            self._done.set()
+            after = self._after
+        for task in after:
+            task._one_before_done()
+
+
+class _HostSession:
+    def __init__(self, pool: ThreadPoolExecutor, workers: int, streams: int):
+        self._pool = pool
+        self._workers = workers
+        self._tails: list[list[_Task]] = [[] for _ in range(streams)]
+        self._all: list[_Task] = []
+
+    def _enqueue(self, stream: int, pieces: Sequence[Callable[[], None]]) -> None:
+        task = _Task(pieces, self._pool)
+        before = self._tails[stream]
+        self._tails[stream] = [task]
+        self._all.append(task)
+        task.start_after(before)
+
+    def launch(
+        self,
+        stream: int,
+        kernel: tuple[Callable[..., None], tuple[str, ...]],
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared: int,
+        arguments: Sequence[int | float],
+    ) -> None:
+        function, parameters = kernel
+        values = b"".join(
+            bits_of("i64" if t == "ptr" else t, a).ljust(16, b"\0")
+            for t, a in zip(parameters, arguments, strict=True)
+        )
+        storage = ctypes.create_string_buffer(values, len(values) + 1)
+        start = ctypes.addressof(storage)
+        places = (ctypes.c_void_p * max(1, len(parameters)))(
+            *(start + 16 * i for i in range(len(parameters)))
+        )
+        geometry = (ctypes.c_int64 * 6)(*grid, *block)
+        blocks = grid[0] * grid[1] * grid[2]
+        count = max(1, min(blocks, self._workers))
+        bounds = [blocks * i // count for i in range(count + 1)]
+
+        def piece(begin: int, end: int) -> Callable[[], None]:
+            def run() -> None:
+                _ = storage  # `places` points into it
+                function(ctypes.addressof(places), ctypes.addressof(geometry), begin, end)
+
+            return run
+
+        self._enqueue(stream, [piece(*ends) for ends in pairwise(bounds)])
+
+    def copy(
+        self, stream: int, target: Memory, source: Memory, to_device: bool, from_device: bool
+    ) -> None:
+        def run() -> None:
+            ctypes.memmove(target.address, source.address, source.nbytes)
+
+        self._enqueue(stream, [run])
+
+    def fill(self, stream: int, target: Memory, pattern: bytes) -> None:
+        def run() -> None:
+            items = (ctypes.c_char * target.nbytes).from_address(target.address)
+            np.frombuffer(items, f"u{len(pattern)}")[:] = int.from_bytes(pattern, "little")
+
+        self._enqueue(stream, [run])
+
+    def record(self, stream: int) -> list[_Task]:
+        return list(self._tails[stream])
+
+    def wait(self, stream: int, event: list[_Task]) -> None:
+        self._tails[stream] = [*self._tails[stream], *event]
+
+    def synchronize(self, event: list[_Task]) -> None:
+        for task in event:
+            task.wait()
+        self._raise_first_error()
+
+    def finish(self) -> None:
+        for task in self._all:
+            task.wait()
+        self._raise_first_error()
+
+    def _raise_first_error(self) -> None:
+        for task in self._all:
+            if task.error is not None:
+                raise DeviceError(f"a step failed on the CPU: {task.error}") from task.error
+
+
+class HostDevice:
+    """
+    Runs schedules on `workers` threads (by default one a core, at least two). Operations that no
+    token orders run at the same time; the blocks of one launch are shared among the threads.
+    """
+
+    kind = "cpu"
+
+    def __init__(self, workers: int | None = None):
+        self.workers = workers or max(2, os.cpu_count() or 2)
+        self.name = platform.processor() or platform.machine()
+        self._pool = ThreadPoolExecutor(self.workers, "opar")
+
+    def load(self, code: KernelCode) -> dict[str, object]:
+        """Link object code into the process; kernels stay loaded as long as the result lives."""
+        from opar.backend.host_object import load_host
+
+        assert isinstance(code.code, bytes)
+        loaded = load_host(code.code)
+        return {name: (_KERNEL(loaded[name]), code.parameters[name]) for name in code.parameters}
+
+    def allocate(self, nbytes: int) -> Memory:
+        """Host memory, aligned to 64 bytes, not initialised."""
+        try:
+            owner = np.empty(nbytes + _ALIGNMENT, np.uint8)
+        except MemoryError as error:
+            raise DeviceError(f"out of host memory: {nbytes} bytes wanted") from error
+        address = -(-owner.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+        return Memory(address, nbytes, owner)
+
+    def begin(self, streams: int) -> _HostSession:
+        return _HostSession(self._pool, self.workers, streams)

@@ -1,0 +1,209 @@
+"""`compile` and `Program`: opar from Python."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from opar.backend import cache
+from opar.backend.arguments import any_written_overlap, bind
+from opar.backend.artifact import Artifact
+from opar.backend.device import Device, Kernel
+from opar.backend.executor import execute
+from opar.backend.schedule import Schedule
+from opar.errors import DeviceError, OptionError
+
+if TYPE_CHECKING:
+    import rustworkx
+    from xdsl.dialects.builtin import ModuleOp
+
+    from opar.backend.compiler import Options
+
+DEVICES = ("auto", "cuda", "cpu")
+
+
+@lru_cache
+def get_device(kind: str = "auto") -> Device:
+    """
+    The device of a kind: `cuda`, `cpu`, or `auto` for a GPU where there is one, else the CPU.
+    The same object each time, so that programs share its threads and memory.
+
+    Raises `DeviceError` for `cuda` without PyCUDA, driver or GPU; `OptionError` for other names.
+    """
+    if kind not in DEVICES:
+        raise OptionError(f"device '{kind}' is none of {', '.join(DEVICES)}")
+    if kind == "auto":
+        try:
+            return get_device("cuda")
+        except DeviceError:
+            return get_device("cpu")
+    if kind == "cuda":
+        from opar.backend.cuda_device import CudaDevice
+
+        return CudaDevice()
+    from opar.backend.host_device import HostDevice
+
+    return HostDevice()
+
+
+def compile(
+    source_or_module: str | os.PathLike[str] | ModuleOp,
+    entry: str | None = None,
+    device: str | Device = "auto",
+    target: str | None = None,
+    pipeline: str | None = None,
+    *,
+    use_cache: bool = True,
+) -> Program:
+    """
+    Compile one function of an MLIR module.
+
+    `source_or_module`: MLIR text, the path (`pathlib.Path`) of a file of it, or a module.
+    `entry`: the function; may be left out where there is only one.
+    `device`: `auto`, `cuda`, `cpu`, or a device object. `target`: the GPU to make code for
+    (`sm_90`), by default the device's. `pipeline`: passes as in `opar-opt -p`, by default
+    `opar-pipeline`. `use_cache`: keep the compiled program on disk.
+
+    Raises children of `opar.errors.OparError` that name the place in the source.
+    """
+    if isinstance(source_or_module, os.PathLike):
+        path = os.fspath(source_or_module)
+        with open(path, encoding="utf-8") as file:
+            text, name = file.read(), path
+    elif isinstance(source_or_module, str):
+        text, name = source_or_module, "<string>"
+    else:
+        text, name = str(source_or_module), "<module>"
+    return compile_named(text, name, entry, device, target, pipeline, use_cache=use_cache)
+
+
+def compile_named(
+    text: str,
+    name: str,
+    entry: str | None = None,
+    device: str | Device = "auto",
+    target: str | None = None,
+    pipeline: str | None = None,
+    *,
+    use_cache: bool = True,
+) -> Program:
+    """`compile` of text that messages say comes from file `name`."""
+    chosen = get_device(device) if isinstance(device, str) else device
+    arch = target or getattr(chosen, "arch", "host")
+    if chosen.kind == "cpu" and target not in (None, "host"):
+        raise OptionError(f"target {target} is a GPU, but the program is compiled for the CPU")
+    return Program(text, name, chosen, arch, entry, pipeline, use_cache)
+
+
+class Program:
+    """
+    A compiled function. Call it with one numpy array for each memref argument (or, on CUDA, an
+    array with `__cuda_array_interface__`, used in place) and a number for each other argument.
+
+    It returns what the function returns: nothing (None), one value, or a tuple. Arguments that the
+    function writes are changed in place. Arguments that share memory are allowed: the call then
+    takes a version of the program that does not assume the opposite.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        name: str,
+        device: Device,
+        arch: str,
+        entry: str | None,
+        pipeline: str | None,
+        use_cache: bool,
+    ):
+        self.device = device
+        self._text, self._name = text, name
+        self._arch, self._entry, self._pipeline = arch, entry, pipeline
+        self._use_cache = use_cache
+        self._loaded: dict[bool, tuple[Artifact, dict[str, Kernel]]] = {}
+        self.from_cache = False
+        """Whether the program came from the cache."""
+        self._version(assume_noalias=True)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function once. Raises `ArgumentError`, `DeviceError`, `TargetLimitError`."""
+        artifact, kernels = self._version(assume_noalias=True)
+        bound = bind(artifact.schedule, arguments, self.device.kind == "cuda")
+        if any_written_overlap(artifact.schedule, bound):
+            artifact, kernels = self._version(assume_noalias=False)
+        results = execute(artifact.schedule, self.device, kernels, bound)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    @property
+    def artifact(self) -> Artifact:
+        """What was compiled, for arguments that do not overlap."""
+        return self._version(assume_noalias=True)[0]
+
+    @property
+    def schedule(self) -> Schedule:
+        """The operations that a call runs."""
+        return self.artifact.schedule
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        """The lowered module."""
+        from opar.dialects.parsing import parse_module
+
+        return parse_module(self.artifact.module_text, f"{self._name} (lowered)")
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of all kernels; raises `OptionError` on the CPU."""
+        if self.artifact.kind != "cuda":
+            raise OptionError("the program was compiled for the CPU: it has no PTX")
+        return "\n".join(str(code.code) for code in self.artifact.code)
+
+    @cached_property
+    def token_graph(self) -> rustworkx.PyDiGraph:
+        """Operations (nodes, of the schedule) and tokens (edges, to the operation that waits)."""
+        from opar.backend.token_graph import token_graph
+
+        return token_graph(self.schedule)
+
+    def to_dot(self) -> str:
+        """The token graph in Graphviz' DOT language."""
+        from opar.backend.token_graph import to_dot
+
+        return to_dot(self.schedule)
+
+    def _version(self, assume_noalias: bool) -> tuple[Artifact, dict[str, Kernel]]:
+        loaded = self._loaded.get(assume_noalias)
+        if loaded is None:
+            artifact = self._compiled(assume_noalias)
+            kernels: dict[str, Kernel] = {}
+            for number, code in enumerate(artifact.code):
+                for name, kernel in self.device.load(code).items():
+                    kernels[f"{number}:{name}"] = kernel
+            loaded = self._loaded[assume_noalias] = artifact, kernels
+        return loaded
+
+    def _compiled(self, assume_noalias: bool) -> Artifact:
+        kind = self.device.kind
+        described = (self._text, self._name, self._entry, kind, self._code_for(), self._pipeline)
+        key = cache.digest(*described, assume_noalias)
+        found = cache.load(key) if self._use_cache else None
+        if isinstance(found, Artifact):
+            self.from_cache = True
+            return found
+        from opar.backend.compiler import Options, compile_text
+
+        options: Options = Options(kind, self._arch, self._entry, self._pipeline, assume_noalias)
+        artifact = compile_text(self._text, self._name, options)
+        if self._use_cache:
+            cache.store(key, artifact)
+        return artifact
+
+    def _code_for(self) -> str:
+        """What the machine code fits: the GPU target, or this very CPU."""
+        if self.device.kind == "cuda":
+            return self._arch
+        import llvmlite.binding as llvm
+
+        return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
