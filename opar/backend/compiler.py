@@ -9,9 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import builtin, func
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
-from xdsl.passes import PassPipeline
 from xdsl.traits import SymbolTable
-from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis
@@ -20,8 +18,8 @@ from opar.backend.build_schedule import build_schedule
 from opar.backend.device import KernelCode
 from opar.dialects import gpu
 from opar.dialects.parsing import new_context, parse_module, verify
-from opar.errors import EntryError, OptionError
-from opar.transforms import pass_factories
+from opar.errors import EntryError
+from opar.transforms import run_passes
 
 
 @dataclass(frozen=True)
@@ -106,23 +104,7 @@ def _run_passes(ctx: Context, module: builtin.ModuleOp, options: Options) -> Non
     if spec is None:
         noalias = str(options.assume_noalias).lower()
         spec = f"opar-pipeline{{target={options.kind} assume-noalias-args={noalias}}}"
-    pipeline = parse_pipeline(spec)
-    try:
-        pipeline.apply(ctx, module)
-    except VerifyException as error:
-        raise PassFailedException(f"the passes '{spec}' made an invalid module: {error}") from error
-    verify(module)
-
-
-def parse_pipeline(spec: str) -> PassPipeline:
-    """The passes that `spec` names, as in `opar-opt -p`; raises `OptionError`."""
-    from xdsl.utils.arg_spec import ArgSpecParseError
-
-    try:
-        return PassPipeline.parse_spec(pass_factories(), spec)
-    except (ValueError, ArgSpecParseError) as error:
-        known = ", ".join(pass_factories())
-        raise OptionError(f"passes '{spec}': {error}; the passes are: {known}") from error
+    run_passes(module, spec, ctx)
 
 
 def _compile_kernels(

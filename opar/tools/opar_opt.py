@@ -15,7 +15,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from opar.dialects import register_dialects
 from opar.dialects.parsing import parse_module, verify
-from opar.transforms import pass_factories
+from opar.transforms import parse_pipeline, pass_factories
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,10 @@ class OparOptMain(xDSLOptMain):
         for name, factory in pass_factories().items():
             self.register_pass(name, factory)
 
+    def setup_pipeline(self) -> None:
+        parse_pipeline(self.args.passes)  # a readable error instead of a traceback
+        super().setup_pipeline()
+
     def register_all_targets(self) -> None:
         from xdsl.targets import get_all_targets
 
@@ -58,6 +62,9 @@ def main() -> None:
         sys.exit(1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(1)
 
 
