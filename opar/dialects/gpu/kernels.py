@@ -45,17 +45,20 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from opar.dialects.gpu.attributes import AddressSpace
-from opar.dialects.gpu.signature import (
-    argument_attributes,
-    parse_arguments,
+from opar.dialects.gpu.attributions import (
+    arguments_of,
     parse_attributions,
+    parse_named_parameters,
+    print_attributions,
+    verify_attributions,
+)
+from opar.dialects.signature import (
+    parameter_attributes,
     parse_results,
     parse_typed_operands,
     print_arguments,
-    print_attributions,
     print_results,
     print_typed_operands,
-    verify_attributions,
 )
 
 
@@ -282,23 +285,22 @@ class FuncOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         name = parser.parse_symbol_name()
-        arguments = parse_arguments(parser, attributes=True)
+        parameters = parse_named_parameters(parser, cls.name)
         results, res_attrs = parse_results(parser)
-        workgroup, workgroup_attrs = parse_attributions(parser, "workgroup", attributes=True)
-        private, private_attrs = parse_attributions(parser, "private", attributes=True)
+        workgroup, workgroup_attrs = parse_attributions(parser, "workgroup", cls.name)
+        private, private_attrs = parse_attributions(parser, "private", cls.name)
         kernel = parser.parse_optional_keyword("kernel") is not None
         written = parser.parse_optional_attr_dict_with_keyword(
             ("sym_name", "function_type", "arg_attrs", "res_attrs", "workgroup_attributions")
         )
-        parameters = [argument for argument, _ in arguments]
-        body = parser.parse_region([*parameters, *workgroup, *private])
+        body = parser.parse_region([*arguments_of(parameters), *workgroup, *private])
         op = cls(
             name,
-            ([argument.type for argument in parameters], results),
+            ([parameter.type for parameter in parameters], results),
             body,
             kernel=kernel,
             workgroup_attributions=[argument.type for argument in workgroup],
-            arg_attrs=argument_attributes(arguments),
+            arg_attrs=parameter_attributes(parameters),
         )
         for key, value in (
             ("res_attrs", res_attrs),

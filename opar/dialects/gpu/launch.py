@@ -41,7 +41,7 @@ from opar.dialects.gpu.async_interface import (
     token_types,
 )
 from opar.dialects.gpu.attributes import AddressSpace, AsyncTokenType
-from opar.dialects.gpu.signature import (
+from opar.dialects.gpu.attributions import (
     parse_attributions,
     print_attributions,
     verify_attributions,
@@ -262,8 +262,10 @@ class LaunchOp(AsyncOp):
             shared_memory = parser.resolve_operand(parser.parse_unresolved_operand(), i32)
         module = _parse_symbol(parser, "module")
         function = _parse_symbol(parser, "function")
-        workgroup, _ = parse_attributions(parser, "workgroup", attributes=False)
-        private, _ = parse_attributions(parser, "private", attributes=False)
+        workgroup, workgroup_attrs = parse_attributions(parser, "workgroup", cls.name)
+        private, private_attrs = parse_attributions(parser, "private", cls.name)
+        if workgroup_attrs or private_attrs:
+            parser.raise_error("the attributions of 'gpu.launch' have no attributes")
         body = parser.parse_region(
             [argument.resolve(_INDEX) for argument in arguments] + workgroup + private
         )

@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, ReturnLike
 
 from opar.dialects.gpu.effects import AnyMemoryEffect
-from opar.dialects.gpu.signature import parse_typed_operands, print_typed_operands
+from opar.dialects.signature import parse_typed_operands, print_typed_operands
 
 
 @irdl_op_definition

@@ -1,95 +1,73 @@
-"""How the arguments, attributions and results of kernels are written and checked."""
+"""How operands, arguments and results of functions are written."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, MemRefType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
-
-from opar.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
-
-KernelArgument = tuple[Parser.Argument, dict[str, Attribute]]
 
 
-def parse_arguments(parser: Parser, *, attributes: bool) -> list[KernelArgument]:
-    """Parse `(%a : type {attributes} loc(...), ...)`."""
+class Parameter(NamedTuple):
+    """A parameter of a function: its name (a declaration has none), type and attributes."""
 
-    def argument() -> KernelArgument:
-        name = parser.parse_argument()
-        found = parser.parse_optional_dictionary_attr_dict() if attributes else {}
-        name.location = parser.parse_optional_location()
-        return name, found
-
-    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
+    argument: Parser.Argument | None
+    type: Attribute
+    attributes: dict[str, Attribute]
 
 
-def parse_attributions(
-    parser: Parser, keyword: str, *, attributes: bool
-) -> tuple[list[Parser.Argument], ArrayAttr | None]:
-    """Parse `workgroup(%a : memref<...> {...}, ...)`, if `keyword` is there."""
-    if parser.parse_optional_keyword(keyword) is None:
-        return [], None
-    found = parse_arguments(parser, attributes=attributes)
-    return [argument for argument, _ in found], argument_attributes(found)
+def parse_parameters(parser: Parser) -> list[Parameter]:
+    """Parse `(%a : type {attributes} loc(...), ...)`, or types without names."""
+
+    def parameter() -> Parameter:
+        argument = parser.parse_optional_argument()
+        type = argument.type if argument is not None else parser.parse_type()
+        attributes = parser.parse_optional_dictionary_attr_dict()
+        location = parser.parse_optional_location()
+        if argument is not None:
+            argument.location = location
+        return Parameter(argument, type, attributes)
+
+    position = parser.pos
+    parameters = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parameter)
+    if len({parameter.argument is None for parameter in parameters}) > 1:
+        parser.raise_error("either all arguments have names or none", at_position=position)
+    return parameters
 
 
-def argument_attributes(arguments: Sequence[KernelArgument]) -> ArrayAttr | None:
-    """One dictionary an argument, or nothing where all are empty."""
-    if not any(attributes for _, attributes in arguments):
+def parameter_attributes(parameters: Sequence[Parameter]) -> ArrayAttr | None:
+    """One dictionary a parameter, or nothing where all are empty."""
+    if not any(parameter.attributes for parameter in parameters):
         return None
-    return ArrayAttr(DictionaryAttr(attributes) for _, attributes in arguments)
+    return ArrayAttr(DictionaryAttr(parameter.attributes) for parameter in parameters)
 
 
 def print_arguments(
-    printer: Printer, arguments: Sequence[BlockArgument], attributes: ArrayAttr | None = None
+    printer: Printer,
+    arguments: Sequence[BlockArgument] | Sequence[Attribute],
+    attributes: ArrayAttr | None = None,
 ) -> None:
-    """Print `(%a : type {attributes}, ...)`."""
+    """Print `(%a: type {attributes}, ...)`, or of a declaration the types without names."""
 
-    def argument(pair: tuple[int, BlockArgument]) -> None:
+    def argument(pair: tuple[int, BlockArgument | Attribute]) -> None:
         index, value = pair
-        printer.print_ssa_value(value)
-        printer.print_string(": ")
-        printer.print_attribute(value.type)
+        if isinstance(value, BlockArgument):
+            printer.print_ssa_value(value)
+            printer.print_string(": ")
+        printer.print_attribute(value.type if isinstance(value, BlockArgument) else value)
         if attributes is not None and index < len(attributes.data):
             dictionary = attributes.data[index]
             if isinstance(dictionary, DictionaryAttr) and dictionary.data:
                 printer.print_op_attributes(dictionary.data)
-        if printer.print_debuginfo:
+        if printer.print_debuginfo and isinstance(value, BlockArgument):
             printer.print_string(" ")
             printer.print_attribute(value.location)
 
     with printer.in_parens():
         printer.print_list(enumerate(arguments), argument)
-
-
-def print_attributions(
-    printer: Printer,
-    keyword: str,
-    arguments: Sequence[BlockArgument],
-    attributes: ArrayAttr | None = None,
-) -> None:
-    """Print ` workgroup(%a : memref<...>)`, or nothing where there are none."""
-    if arguments:
-        printer.print_string(f" {keyword}")
-        print_arguments(printer, arguments, attributes)
-
-
-def verify_attributions(arguments: Sequence[BlockArgument], space: AddressSpace) -> None:
-    """Raise `VerifyException` unless each is a memref that is, or may be, in `space`."""
-    for argument in arguments:
-        type = argument.type
-        if not isinstance(type, MemRefType):
-            raise VerifyException(f"a {space.value} attribution has type {type}, not memref")
-        found = type.memory_space
-        # Numbers are spaces of a target, after lowering; only named ones can be checked.
-        if isinstance(found, AddressSpaceAttr) and found.data is not space:
-            raise VerifyException(
-                f"a {space.value} attribution is in memory space {found.data.value}: {type}"
-            )
 
 
 def parse_results(parser: Parser) -> tuple[list[Attribute], ArrayAttr | None]:
