@@ -32,6 +32,14 @@ from opar.dialects.gpu.attributes import (
 )
 from opar.dialects.gpu.binary import BinaryOp
 from opar.dialects.gpu.effects import HOST_ORDER, HostOrder
+from opar.dialects.gpu.exchange import RotateOp, ShuffleOp, SubgroupBroadcastOp
+from opar.dialects.gpu.host import (
+    DynamicSharedMemoryOp,
+    HostRegisterOp,
+    HostUnregisterOp,
+    PrintfOp,
+    SetDefaultDeviceOp,
+)
 from opar.dialects.gpu.ids import (
     BlockDimOp,
     BlockIdOp,
@@ -52,11 +60,14 @@ from opar.dialects.gpu.kernels import FuncOp, ModuleOp, ReturnOp
 from opar.dialects.gpu.launch import LaunchOp, TerminatorOp
 from opar.dialects.gpu.launch_func import CONTAINER_MODULE, LaunchFuncOp
 from opar.dialects.gpu.memory import AllocOp, DeallocOp, MemcpyOp, MemsetOp, WaitOp
+from opar.dialects.gpu.reductions import AllReduceOp, SubgroupReduceOp
 from opar.dialects.gpu.sync import BarrierOp, YieldOp
+from opar.dialects.gpu.warp import WarpExecuteOnLane0Op
 
 GPU = Dialect(
     "gpu",
     [
+        AllReduceOp,
         AllocOp,
         BarrierOp,
         BinaryOp,
@@ -67,9 +78,12 @@ GPU = Dialect(
         ClusterDimOp,
         ClusterIdOp,
         DeallocOp,
+        DynamicSharedMemoryOp,
         FuncOp,
         GlobalIdOp,
         GridDimOp,
+        HostRegisterOp,
+        HostUnregisterOp,
         LaneIdOp,
         LaunchFuncOp,
         LaunchOp,
@@ -77,12 +91,19 @@ GPU = Dialect(
         MemsetOp,
         ModuleOp,
         NumSubgroupsOp,
+        PrintfOp,
         ReturnOp,
+        RotateOp,
+        SetDefaultDeviceOp,
+        ShuffleOp,
+        SubgroupBroadcastOp,
         SubgroupIdOp,
+        SubgroupReduceOp,
         SubgroupSizeOp,
         TerminatorOp,
         ThreadIdOp,
         WaitOp,
+        WarpExecuteOnLane0Op,
         YieldOp,
     ],
     [
@@ -108,6 +129,7 @@ __all__ = [
     "HOST_ORDER",
     "AddressSpace",
     "AddressSpaceAttr",
+    "AllReduceOp",
     "AllReduceOpAttr",
     "AllReduceOperation",
     "AllocOp",
@@ -128,10 +150,13 @@ __all__ = [
     "Dimension",
     "DimensionAttr",
     "DimensionIdOp",
+    "DynamicSharedMemoryOp",
     "FuncOp",
     "GlobalIdOp",
     "GridDimOp",
     "HostOrder",
+    "HostRegisterOp",
+    "HostUnregisterOp",
     "LaneIdOp",
     "LaunchFuncOp",
     "LaunchOp",
@@ -142,18 +167,25 @@ __all__ = [
     "ModuleOp",
     "NumSubgroupsOp",
     "ObjectAttr",
+    "PrintfOp",
     "Processor",
     "ProcessorAttr",
     "ReturnOp",
+    "RotateOp",
     "SelectObjectAttr",
+    "SetDefaultDeviceOp",
     "ShuffleMode",
     "ShuffleModeAttr",
+    "ShuffleOp",
+    "SubgroupBroadcastOp",
     "SubgroupIdOp",
+    "SubgroupReduceOp",
     "SubgroupSizeOp",
     "TerminatorOp",
     "ThreadIdOp",
     "ThreadMappingAttr",
     "WaitOp",
+    "WarpExecuteOnLane0Op",
     "WarpMappingAttr",
     "YieldOp",
 ]
