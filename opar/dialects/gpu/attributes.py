@@ -115,13 +115,6 @@ class Processor(StrEnum):
 
 
 @irdl_attr_definition
-class ProcessorAttr(EnumAttribute[Processor], SpacedOpaqueSyntaxAttribute):
-    """`#gpu<processor thread_x>`."""
-
-    name = "gpu.processor"
-
-
-@irdl_attr_definition
 class LoopDimMapAttr(ParametrizedAttribute):
     """
     `#gpu.loop_dim_map<processor = thread_x, map = (d0) -> (d0), bound = (d0) -> (d0)>`: how one
@@ -130,7 +123,7 @@ class LoopDimMapAttr(ParametrizedAttribute):
 
     name = "gpu.loop_dim_map"
 
-    processor: ProcessorAttr
+    processor: StringAttr
     map: AffineMapAttr
     bound: AffineMapAttr
 
@@ -139,7 +132,7 @@ class LoopDimMapAttr(ParametrizedAttribute):
         with parser.in_angle_brackets():
             parser.parse_keyword("processor")
             parser.parse_punctuation("=")
-            processor = ProcessorAttr(parser.parse_str_enum(Processor))
+            processor = StringAttr(parser.parse_str_enum(Processor).value)
             maps: list[Attribute] = []
             for keyword in ("map", "bound"):
                 parser.parse_punctuation(",")
@@ -151,7 +144,7 @@ class LoopDimMapAttr(ParametrizedAttribute):
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(
-                f"processor = {self.processor.data.value}, "
+                f"processor = {self.processor.data}, "
                 f"map = {self.map.data}, bound = {self.bound.data}"
             )
 
@@ -180,7 +173,6 @@ class AddressSpace(StrEnum):
     GLOBAL = auto()
     WORKGROUP = auto()
     PRIVATE = auto()
-    CONSTANT = auto()
 
 
 @irdl_attr_definition
@@ -234,6 +226,46 @@ class WarpMappingAttr(_KeywordAttr[MappingId]):
 
 
 @irdl_attr_definition
+class WarpgroupMappingAttr(_KeywordAttr[MappingId]):
+    """`#gpu.warpgroup<x>`."""
+
+    name = "gpu.warpgroup"
+    keywords: ClassVar[type[StrEnum]] = MappingId
+
+
+@irdl_attr_definition
+class LaneMappingAttr(_KeywordAttr[MappingId]):
+    """`#gpu.lane<linear_dim_0>`."""
+
+    name = "gpu.lane"
+    keywords: ClassVar[type[StrEnum]] = MappingId
+
+
+@irdl_attr_definition
+class MemorySpaceMappingAttr(_KeywordAttr[AddressSpace]):
+    """`#gpu.memory_space<workgroup>`."""
+
+    name = "gpu.memory_space"
+    keywords: ClassVar[type[StrEnum]] = AddressSpace
+
+
+@irdl_attr_definition
+class MappingMaskAttr(Data[int]):
+    """`#gpu.mask<0x33>`: which of up to 64 units take part; bit i is unit i."""
+
+    name = "gpu.mask"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> int:
+        with parser.in_angle_brackets():
+            return parser.parse_integer(allow_boolean=False, allow_negative=False)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(str(self.data))
+
+
+@irdl_attr_definition
 class SelectObjectAttr(ParametrizedAttribute):
     """`#gpu.select_object<0 : i64>`: which object of a `gpu.binary` is launched."""
 
@@ -267,12 +299,11 @@ class ObjectAttr(ParametrizedAttribute):
     target: Attribute
     format: StringAttr
     properties: Attribute
-    kernels: Attribute
     object: Attribute
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        format_name, properties, kernels = "", NoneAttr(), NoneAttr()
+        format_name, properties = "", NoneAttr()
         with parser.in_angle_brackets():
             target = parser.parse_attribute()
             parser.parse_punctuation(",")
@@ -281,23 +312,22 @@ class ObjectAttr(ParametrizedAttribute):
                 if key == "properties":
                     properties = parser.parse_attribute()
                 elif key == "kernels":
-                    kernels = parser.parse_attribute()
+                    parser.raise_error("the kernel table of a gpu.object is not supported")
                 else:
                     format_name = key
                     break
                 parser.parse_punctuation(",")
             content = parser.parse_attribute()
-        return [target, StringAttr(format_name), properties, kernels, content]
+        return [target, StringAttr(format_name), properties, content]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_attribute(self.target)
             printer.print_string(", ")
-            for key, value in (("properties", self.properties), ("kernels", self.kernels)):
-                if not isinstance(value, NoneAttr):
-                    printer.print_string(f"{key} = ")
-                    printer.print_attribute(value)
-                    printer.print_string(", ")
+            if not isinstance(self.properties, NoneAttr):
+                printer.print_string("properties = ")
+                printer.print_attribute(self.properties)
+                printer.print_string(", ")
             if self.format.data:
                 printer.print_string(f"{self.format.data} = ")
             printer.print_attribute(self.object)
