@@ -36,7 +36,8 @@ class GpuAssignStreamsPass(ModulePass):
     An operation continues a stream whose last operation it waits for anyway, directly or through
     others (the lowest such number, a direct dependency first), else it opens a new stream. So the
     order within a stream adds no constraint that the tokens do not have, and an event is needed
-    only for a dependency on another stream. An allocation takes the stream of its first user.
+    only for a dependency on another stream. An allocation takes the stream of its first user, a
+    deallocation that of its last dependency: neither opens a stream or keeps others from one.
     """
 
     name = "gpu-assign-streams"
@@ -78,7 +79,10 @@ def _assign(block: Block) -> None:
             below |= ancestors[p] | 1 << p
         ancestors.append(below)
         if isinstance(op, gpu.AllocOp) and not direct:
-            continue  # takes the stream of its first user
+            continue
+        if isinstance(op, gpu.DeallocOp):
+            stream_of[i] = max((stream_of.get(p, 0) for p in direct[-1:]), default=0)
+            continue
         stream = _continued_stream(direct, below, stream_of, tails)
         tails[stream : stream + 1] = [i]
         stream_of[i] = stream

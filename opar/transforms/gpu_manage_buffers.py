@@ -129,11 +129,12 @@ class _FunctionBuffers:
         assert terminator is not None and terminator.has_trait(IsTerminator)
         self.terminator = terminator
         self.staged_until: Operation | None = None
+        operations = list(self.block.ops)
         for launch in launches:
             for i in self._host_operands(launch):
                 self._create_buffer(launch, launch.kernel_operands[i])
         # What each operation touches is asked before the launches are redirected.
-        touched = [(op, self._touched(self.accesses.accesses(op))) for op in self.block.ops]
+        touched = [(op, self._touched(self.accesses.accesses(op))) for op in operations]
         self.launched = {
             launch: self._touched(self.accesses.accesses(launch)) for launch in launches
         }
