@@ -101,6 +101,8 @@ class _KernelSymbol(SymbolUserOpInterface):
     def verify(self, op: Operation) -> None:
         assert isinstance(op, LaunchFuncOp)
         module = op.container_module()
+        if len(op.kernel.nested_references) != 1:
+            raise VerifyException(f"names its kernel '@module::@function', not '{op.kernel}'")
         container_name = op.kernel.root_reference.data
         container = _lookup(module, container_name)
         if container is None:
@@ -253,8 +255,6 @@ class LaunchFuncOp(AsyncOp):
 
     def verify_(self) -> None:
         self.container_module()
-        if len(self.kernel.nested_references) != 1:
-            raise VerifyException(f"names its kernel '@module::@function', not '{self.kernel}'")
         sizes = [*self.grid_size, *self.block_size]
         clusters = [self.cluster_size_x, self.cluster_size_y, self.cluster_size_z]
         if any(size is None for size in clusters) and any(size is not None for size in clusters):
