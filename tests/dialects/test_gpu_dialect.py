@@ -187,6 +187,14 @@ def test_kernel_lookup() -> None:
     assert launch.lookup_kernel() is None
 
 
+def test_symbol_with_dots() -> None:
+    module = parse_module(LAUNCHES.replace("@k", '@"a.b c"').replace("@m", "@m.n"))
+    verify(module)
+    (launch,) = [op for op in module.walk() if isinstance(op, gpu.LaunchFuncOp)]
+    assert (launch.kernel_module_name, launch.kernel_name) == ("m.n", "a.b c")
+    verify(parse_module(str(module)))
+
+
 def test_launch_outside_of_a_module() -> None:
     n = one()
     launch = gpu.LaunchFuncOp(SymbolRefAttr("m", ["k"]), (n, n, n), (n, n, n))

@@ -224,7 +224,7 @@ class LaunchFuncOp(AsyncOp):
     @property
     def kernel_name(self) -> str:
         """The name of the `gpu.func`."""
-        return self.kernel.string_value().rpartition(".")[2]
+        return (self.kernel.nested_references.data or (self.kernel.root_reference,))[-1].data
 
     def container_module(self) -> BuiltinModuleOp:
         """The module that holds launch and kernel. Raises `VerifyException` if there is none."""
