@@ -23,7 +23,6 @@ _DIALECTS: dict[str, tuple[str, str]] = {
     "builtin": ("xdsl.dialects.builtin", "Builtin"),
     "cf": ("xdsl.dialects.cf", "Cf"),
     "func": ("xdsl.dialects.func", "Func"),
-    "index": ("xdsl.dialects.index", "Index"),
     "linalg": ("xdsl.dialects.linalg", "Linalg"),
     "llvm": ("xdsl.dialects.llvm", "LLVM"),
     "math": ("xdsl.dialects.math", "Math"),
