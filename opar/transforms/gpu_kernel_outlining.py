@@ -1,0 +1,318 @@
+"""The pass `gpu-kernel-outlining`: the bodies of launches become kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin, func
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
+
+from opar.dialects import affine, gpu
+from opar.errors import UnsupportedError, at
+
+CONTAINER_ATTRIBUTE = "gpu.container_module"
+
+
+@dataclass(frozen=True)
+class GpuKernelOutliningPass(ModulePass):
+    """
+    Move the body of each `gpu.launch` into a kernel in a `gpu.module` of its own, and launch that.
+
+    Before::
+
+        func.func @f(%a: memref<4xf32>) {
+          gpu.launch blocks(...) in (...) threads(...) in (...) {
+            ... %a ...
+            gpu.terminator
+          }
+        }
+
+    After::
+
+        func.func @f(%a: memref<4xf32>) {
+          gpu.launch_func @f_kernel::@f_kernel blocks in (...) threads in (...)
+            args(%a : memref<4xf32>)
+        }
+        gpu.module @f_kernel {
+          gpu.func @f_kernel(%a: memref<4xf32>) kernel { ... %a ... gpu.return }
+        }
+
+    1. Constants, and index arithmetic on nothing else, are repeated in the kernel; other values
+       from outside become parameters.
+    2. Equal kernels are made once (`deduplicate`).
+    3. Functions that the body calls are copied into the module.
+    4. Tokens, attributions, clusters, dynamic workgroup memory and the names given by `module(@m)`
+       and `function(@f)` are kept. Constant sizes become `known_block_size` and `known_grid_size`.
+
+    Raises `UnsupportedError` for a launch within a launch, also through a call.
+    """
+
+    name = "gpu-kernel-outlining"
+
+    deduplicate: bool = True
+
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
+        outliner = _Outliner(op, self.deduplicate)
+        for function in list(op.walk()):
+            if isinstance(function, func.FuncOp):
+                for launch in _launches(function):
+                    outliner.outline(function, launch)
+
+
+def _launches(function: func.FuncOp) -> list[gpu.LaunchOp]:
+    """The launches of a function, none of which holds another."""
+    found: list[gpu.LaunchOp] = []
+    for op in function.walk():
+        if isinstance(op, gpu.LaunchOp):
+            for inner in op.body.walk():
+                if isinstance(inner, gpu.LaunchOp | gpu.LaunchFuncOp):
+                    message = "a launch within a launch is not supported; launch both from the host"
+                    raise UnsupportedError(at(inner, message))
+            found.append(op)
+    return found
+
+
+@dataclass
+class _Outliner:
+    module: builtin.ModuleOp
+    deduplicate: bool
+    kernels: dict[tuple, list[gpu.FuncOp]] = field(default_factory=dict)
+    """Kernels made so far, by a key that equal ones share."""
+
+    def outline(self, function: func.FuncOp, launch: gpu.LaunchOp) -> None:
+        """Replace `launch` by a launch of a kernel."""
+        sunk, captured = _captured(launch)
+        callees = _callees(launch)
+        kernel = _make_kernel(f"{function.sym_name.data}_kernel", launch, sunk, captured)
+        existing = None
+        if launch.kernel_module is None and launch.kernel_function is None:
+            existing = self._equal(kernel)
+        if existing is None:
+            self._place(kernel, launch, callees)
+        else:
+            kernel.erase()
+            kernel = existing
+        call = gpu.LaunchFuncOp(
+            kernel,
+            launch.grid_size,
+            launch.block_size,
+            captured,
+            cluster_size=launch.cluster_size,
+            dynamic_shared_memory_size=launch.dynamic_shared_memory_size,
+            async_dependencies=launch.async_dependencies,
+            is_async=launch.async_token is not None,
+        )
+        call.location = launch.location
+        call.attributes |= {
+            name: value
+            for name, value in launch.attributes.items()
+            if name != "workgroup_attributions"
+        }
+        block = launch.parent
+        assert block is not None
+        block.insert_op_before(call, launch)
+        if launch.async_token is not None and call.async_token is not None:
+            launch.async_token.replace_all_uses_with(call.async_token)
+        block.erase_op(launch)
+
+    def _equal(self, kernel: gpu.FuncOp) -> gpu.FuncOp | None:
+        """A kernel that does the same as `kernel`, which is remembered where there is none."""
+        if not self.deduplicate:
+            return None
+        key = (kernel.function_type, tuple(op.name for op in kernel.walk()))
+        candidates = self.kernels.setdefault(key, [])
+        name = kernel.sym_name
+        for candidate in candidates:
+            kernel.sym_name = candidate.sym_name
+            if candidate.is_structurally_equivalent(kernel):
+                return candidate
+        kernel.sym_name = name
+        candidates.append(kernel)
+        return None
+
+    def _place(
+        self, kernel: gpu.FuncOp, launch: gpu.LaunchOp, callees: Sequence[Operation]
+    ) -> None:
+        """Put `kernel` into a gpu.module, with the functions that it calls."""
+        if launch.kernel_function is not None:
+            kernel.sym_name = launch.kernel_function.root_reference
+
+        wanted = launch.kernel_module
+        name = kernel.sym_name.data if wanted is None else wanted.root_reference.data
+        holder = SymbolTable.lookup_symbol(self.module, name)
+        if wanted is None or not isinstance(holder, gpu.ModuleOp):
+            holder = gpu.ModuleOp(_unused(name, self.module))
+            holder.location = launch.location
+            self.module.body.block.add_op(holder)
+            self.module.attributes[CONTAINER_ATTRIBUTE] = UnitAttr()
+        else:
+            kernel.sym_name = builtin.StringAttr(_unused(kernel.sym_name.data, holder))
+        for callee in callees:
+            if SymbolTable.lookup_symbol(holder, callee.sym_name.data) is None:  # pyright: ignore
+                holder.body.block.add_op(callee.clone())
+        holder.body.block.add_op(kernel)
+
+
+def _unused(name: str, table: Operation) -> str:
+    number = 0
+    candidate = name
+    while SymbolTable.lookup_symbol(table, candidate) is not None:
+        candidate = f"{name}_{number}"
+        number += 1
+    return candidate
+
+
+_SINKABLE = (arith.ConstantOp, arith.CmpiOp, arith.SelectOp, affine.ApplyOp)
+
+
+def _captured(launch: gpu.LaunchOp) -> tuple[list[Operation], list[SSAValue]]:
+    """Outside operations to repeat in the kernel, in order, and outside values to pass to it."""
+    sunk: dict[Operation, None] = {}
+    captured: dict[SSAValue, None] = {}
+
+    def can_sink(value: SSAValue) -> bool:
+        return (
+            isinstance(value, OpResult)
+            and isinstance(value.op, _SINKABLE)
+            and all(can_sink(v) for v in value.op.operands)
+        )
+
+    def sink(op: Operation) -> None:
+        for value in op.operands:
+            assert isinstance(value, OpResult)
+            sink(value.op)
+        sunk[op] = None
+
+    for value in _outside_values(launch.body):
+        if can_sink(value):
+            assert isinstance(value, OpResult)
+            sink(value.op)
+        else:
+            captured[value] = None
+    return list(sunk), list(captured)
+
+
+def _outside_values(region: Region) -> Iterator[SSAValue]:
+    for op in region.walk():
+        for value in op.operands:
+            owner = value.owner
+            block = owner if isinstance(owner, Block) else owner.parent
+            inside = (
+                block is not None
+                and (parent := block.parent) is not None
+                and (parent is region or region.is_ancestor(parent))
+            )
+            if not inside:
+                yield value
+
+
+def _callees(launch: gpu.LaunchOp) -> list[Operation]:
+    """The functions that the body calls, directly or not."""
+    found: dict[Operation, None] = {}
+    work: list[Operation] = [launch]
+    while work:
+        for op in work.pop().walk():
+            if isinstance(op, gpu.LaunchOp | gpu.LaunchFuncOp) and op is not launch:
+                raise UnsupportedError(at(op, "a launch within a launch is not supported"))
+            if not isinstance(op, func.CallOp):
+                continue
+            callee = SymbolTable.lookup_symbol(launch, op.callee)
+            if not isinstance(callee, func.FuncOp) or callee.is_declaration:
+                message = f"{op.callee} has no body, so a kernel cannot call it"
+                raise UnsupportedError(at(op, message))
+            for inner in callee.walk():
+                if isinstance(inner, gpu.LaunchOp | gpu.LaunchFuncOp):
+                    message = f"{op.callee} launches a kernel, which a kernel cannot do"
+                    raise UnsupportedError(at(op, message))
+            if callee not in found:
+                found[callee] = None
+                work.append(callee)
+    return list(found)
+
+
+def _make_kernel(
+    name: str, launch: gpu.LaunchOp, sunk: Sequence[Operation], captured: Sequence[SSAValue]
+) -> gpu.FuncOp:
+    kernel = gpu.FuncOp(
+        name,
+        ([v.type for v in captured], []),
+        kernel=True,
+        workgroup_attributions=[a.type for a in launch.workgroup_attributions],
+        private_attributions=[a.type for a in launch.private_attributions],
+        known_block_size=_constants(launch.block_size),
+        known_grid_size=_constants(launch.grid_size),
+    )
+    kernel.location = launch.location
+    entry = kernel.body.block
+    mapped: dict[SSAValue, SSAValue] = {}
+    for value, argument in zip(captured, entry.args, strict=False):
+        argument.name_hint = value.name_hint
+        mapped[value] = argument
+    attributions = (*launch.workgroup_attributions, *launch.private_attributions)
+    for old, new in zip(attributions, entry.args[len(captured) :], strict=True):
+        mapped[old] = new
+    entry.add_ops(_ids(launch, mapped))
+    for op in sunk:
+        entry.add_op(op.clone(mapped))
+    _move_body(launch.body, kernel.body, mapped)
+    return kernel
+
+
+def _constants(sizes: Sequence[SSAValue]) -> list[int] | None:
+    """The values of sizes, where all are constant and positive."""
+    found = []
+    for size in sizes:
+        owner = size.owner
+        if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
+            return None
+        found.append(owner.value.value.data)
+    return found if all(n > 0 for n in found) else None
+
+
+def _ids(launch: gpu.LaunchOp, mapped: dict[SSAValue, SSAValue]) -> list[Operation]:
+    """Operations for those ids and sizes that the body uses."""
+    kinds = [
+        (gpu.BlockIdOp, launch.block_ids),
+        (gpu.ThreadIdOp, launch.thread_ids),
+        (gpu.GridDimOp, launch.grid_dims),
+        (gpu.BlockDimOp, launch.block_dims),
+        (gpu.ClusterIdOp, launch.cluster_ids or ()),
+        (gpu.ClusterDimOp, launch.cluster_dims or ()),
+    ]
+    ops: list[Operation] = []
+    for kind, arguments in kinds:
+        for dimension, argument in zip("xyz", arguments, strict=False):
+            if argument.uses:
+                op = kind(dimension)
+                op.location = launch.location
+                op.result.name_hint = argument.name_hint
+                mapped[argument] = op.result
+                ops.append(op)
+    return ops
+
+
+def _move_body(source: Region, target: Region, mapped: dict[SSAValue, SSAValue]) -> None:
+    """Move the blocks of a launch behind the prologue of a kernel."""
+    for op in source.walk():
+        for i, value in enumerate(op.operands):
+            if value in mapped:
+                op.operands[i] = mapped[value]
+    for block in source.blocks:
+        if isinstance(block.last_op, gpu.TerminatorOp):
+            end = block.last_op
+            result = gpu.ReturnOp()
+            result.location = end.location
+            block.erase_op(end)
+            block.add_op(result)
+    first = source.blocks[0]
+    for op in list(first.ops):
+        op.detach()
+        target.block.add_op(op)
+    for block in list(source.blocks)[1:]:
+        source.detach_block(block)
+        target.add_block(block)
