@@ -30,6 +30,10 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
 
     name = "async.token"
 
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        return []
+
 
 @irdl_attr_definition
 class ValueType(ParametrizedAttribute, TypeAttribute):
@@ -54,6 +58,10 @@ class GroupType(ParametrizedAttribute, TypeAttribute):
     """`!async.group`: tokens and values that are awaited together."""
 
     name = "async.group"
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        return []
 
 
 class Completion(Resource):

@@ -31,6 +31,10 @@ class AsyncTokenType(ParametrizedAttribute, TypeAttribute):
 
     name = "gpu.async.token"
 
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        return []
+
 
 class Dimension(StrEnum):
     """A dimension of the launch grid; x varies fastest."""

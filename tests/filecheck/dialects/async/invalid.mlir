@@ -1,5 +1,15 @@
 // RUN: opar-opt --verify-diagnostics --split-input-file %s | filecheck %s
 
+// CHECK: ')' expected
+func.func private @f(!async.token<i32>)
+
+// -----
+
+// CHECK: ')' expected
+func.func private @f(!async.group<i32>)
+
+// -----
+
 // CHECK: 'async.execute' takes operands of type !async.value, not !async.token
 func.func @f(%f: f32, %t: !async.token, %v: !async.value<f32>, %g: !async.group) {
   %0 = async.execute (%t as %x: !async.token) {

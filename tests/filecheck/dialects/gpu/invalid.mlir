@@ -1,5 +1,10 @@
 // RUN: opar-opt --verify-diagnostics --split-input-file %s | filecheck %s
 
+// CHECK: ')' expected
+func.func private @f(!gpu.async.token<i32>)
+
+// -----
+
 // A token needs a name, as in MLIR.
 // CHECK: 'gpu.wait' marked 'async' needs a name for its token: '%token = gpu.wait async ...'
 func.func @f(%n: index, %m: memref<4xf32>, %d: memref<?xi32>, %f: f32, %i: i32, %t: !gpu.async.token) {
