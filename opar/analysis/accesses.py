@@ -165,6 +165,8 @@ class AccessAnalysis:
             return _EVERYTHING
         found: list[Access] = []
         for effect in sorted(effects, key=lambda e: e.kind.value):
+            if effect.resource == gpu.HOST_ORDER:
+                continue
             kind = _KINDS[effect.kind]
             if isinstance(effect.value, SSAValue):
                 touched = [effect.value]

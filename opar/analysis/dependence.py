@@ -26,7 +26,7 @@ from enum import Enum
 
 from xdsl.ir import Operation, OpResult
 
-from opar.analysis.accesses import Access, AccessAnalysis
+from opar.analysis.accesses import Access, AccessAnalysis, AccessKind
 from opar.analysis.aliasing import UNKNOWN, Root, RootKind
 from opar.dialects import gpu
 
@@ -124,11 +124,11 @@ def _overlapping(root: Root, live: dict[Root, _Live], accesses: AccessAnalysis) 
 def _collect(access: Access, live: _Live, found: dict[int, list[Hazard]]) -> None:
     kind = HazardKind.WAW if access.writes else HazardKind.RAW
     for before, other in live.writers:
-        if access.region.intersects(other.region):
+        if _meet(access, other):
             found.setdefault(before, []).append(Hazard(kind, other, access))
     if access.writes:
         for before, other in live.readers:
-            if access.region.intersects(other.region):
+            if _meet(access, other):
                 found.setdefault(before, []).append(Hazard(HazardKind.WAR, other, access))
 
 
@@ -136,7 +136,26 @@ def _record(i: int, access: Access, live: _Live) -> None:
     if not access.writes:
         live.readers.append((i, access))
         return
-    # Accesses of this same operation stay: they are unordered among themselves.
-    live.writers = [(j, a) for j, a in live.writers if j == i or not access.region.covers(a.region)]
-    live.readers = [(j, a) for j, a in live.readers if j == i or not access.region.covers(a.region)]
+
+    def stays(j: int, other: Access) -> bool:
+        # Accesses of one operation are unordered among themselves.
+        return j == i or not (_meet(access, other) and access.region.covers(other.region))
+
+    live.writers = [(j, a) for j, a in live.writers if stays(j, a)]
+    live.readers = [(j, a) for j, a in live.readers if stays(j, a)]
     live.writers.append((i, access))
+
+
+_LIFETIME = (AccessKind.ALLOC, AccessKind.FREE)
+
+
+def _meet(a: Access, b: Access) -> bool:
+    """
+    Whether accesses of roots that may overlap can touch the same element. An allocation or
+    deallocation concerns the users of that very buffer: a buffer that stages an argument comes and
+    goes without touching the argument itself.
+    """
+    if a.kind in _LIFETIME or b.kind in _LIFETIME:
+        same = a.root.value is None or b.root.value is None or a.root.value is b.root.value
+        return same or RootKind.UNKNOWN in (a.root.kind, b.root.kind)
+    return a.region.intersects(b.region)

@@ -1,0 +1,1 @@
+"""How loop nests become launches: nests, access strides, and one mapping a target. No passes."""

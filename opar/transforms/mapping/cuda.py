@@ -1,0 +1,233 @@
+"""
+The mapping for a GPU: one thread an iteration.
+
+Each dimension of the nest becomes an axis of the grid. The dimension with stride 1 goes to x, so
+that neighbouring threads touch neighbouring addresses; of the others the innermost goes to y, and
+the rest, linearised, to z. An axis whose extent may exceed what a grid allows is walked in strides
+of the whole grid, so that any extent is right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from opar.dialects import affine, gpu
+from opar.transforms.mapping.emit import Emitter, Size, below
+from opar.transforms.mapping.nest import Nest, contiguous_dimension
+from opar.transforms.mapping.sequential import make_sequential
+
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_BLOCK = (1024, 1024, 64)
+MAX_THREADS = 1024
+
+_WARP = 32
+_THREADS = 256
+_MIN_BLOCKS = 256
+"""Blocks below which smaller blocks are taken, so that a small problem uses many processors."""
+
+
+@dataclass
+class Axis:
+    """An axis of the grid: the dimensions of the nest on it, outermost first, and their extents."""
+
+    dimensions: list[int]
+    extents: list[Size]
+    extent: Size
+    block: int
+
+
+def map_nest(nest: Nest, block_size: tuple[int, ...] = ()) -> None:
+    """
+    Replace `nest` by a `gpu.launch` with one thread for each iteration. `block_size` overrides the
+    choice of threads along x, y, z.
+    """
+    loop = nest.outermost
+    if any(d.trips == 0 for d in nest.dimensions):
+        loop.detach()
+        loop.erase()
+        return
+    assert loop.parent is not None
+    host = Emitter(loop.parent, loop, loop)
+    lowers = [host.bound(d.lower, is_lower=True) for d in nest.dimensions]
+    trips = [host.trips(d, lower) for d, lower in zip(nest.dimensions, lowers, strict=True)]
+    axes = _axes(nest, trips, host)
+    for axis, threads in zip(axes, _block_shape(axes, block_size), strict=True):
+        axis.block = threads
+    grid = [host.value(_blocks(axis, MAX_GRID[i], host)) for i, axis in enumerate(axes)]
+    block = [host.constant(axis.block) for axis in axes]
+    launch = gpu.LaunchOp(grid, block)
+    host.add(launch)
+    _fill_body(nest, launch, axes, lowers)
+    loop.detach()
+    loop.erase()
+
+
+def _axes(nest: Nest, trips: Sequence[Size], host: Emitter) -> list[Axis]:
+    order = list(range(len(trips)))
+    groups: list[list[int]] = [[], [], []]
+    if order:
+        x = contiguous_dimension(nest)
+        rest = [d for d in order if d != x]
+        groups = [[x], rest[-1:], rest[:-1]]
+    axes = []
+    for group in groups:
+        extents = [trips[d] for d in group]
+        if all(isinstance(e, int) for e in extents):
+            extent: Size = math.prod(e for e in extents if isinstance(e, int))
+        else:
+            extent = _product(extents, host)
+        axes.append(Axis(group, extents, extent, 1))
+    return axes
+
+
+def _product(extents: Sequence[Size], host: Emitter) -> Size:
+    """The product of extents, none of them counted negative: two empty ones make no full one."""
+    if len(extents) == 1:
+        return extents[0]
+    total: SSAValue | None = None
+    for extent in extents:
+        value = host.value(extent)
+        if not isinstance(extent, int):
+            clamped = arith.MaxSIOp(value, host.constant(0))
+            value = host.add(clamped).results[0]
+        total = value if total is None else host.add(arith.MuliOp(total, value)).results[0]
+    assert total is not None
+    return total
+
+
+def _block_shape(axes: Sequence[Axis], override: tuple[int, ...]) -> list[int]:
+    """Threads along x, y, z."""
+    if override:
+        return [*override, 1, 1, 1][:3]
+    x, y, _ = (axis.extent for axis in axes)
+    if not axes[1].dimensions:
+        threads = _THREADS
+        if isinstance(x, int):
+            while threads > _WARP and -(-x // threads) < _MIN_BLOCKS:
+                threads //= 2
+        return [threads, 1, 1]
+    along_x = _WARP
+    if isinstance(x, int) and x < _WARP:
+        along_x = 1 << max(0, x - 1).bit_length()
+    along_y = _THREADS // along_x
+    if isinstance(y, int):
+        along_y = min(along_y, 1 << max(0, y - 1).bit_length())
+        if isinstance(x, int):
+            others = axes[2].extent if isinstance(axes[2].extent, int) else 1
+            while (
+                along_x * along_y > 2 * _WARP
+                and -(-x // along_x) * -(-y // along_y) * others < _MIN_BLOCKS
+            ):
+                along_y //= 2
+    return [along_x, max(1, along_y), 1]
+
+
+def _blocks(axis: Axis, most: int, host: Emitter) -> Size:
+    """The number of blocks along an axis: at least one, at most what a grid allows."""
+    if isinstance(axis.extent, int):
+        return min(max(1, -(-axis.extent // axis.block)), most)
+    d0 = AffineExpr.dimension(0)
+    needed = (
+        host.apply(d0.ceil_div(axis.block), [axis.extent], 1) if axis.block > 1 else (axis.extent)
+    )
+    at_least_one = host.add(arith.MaxSIOp(needed, host.constant(1))).results[0]
+    return host.add(arith.MinSIOp(at_least_one, host.constant(most))).results[0]
+
+
+def _fill_body(
+    nest: Nest, launch: gpu.LaunchOp, axes: Sequence[Axis], lowers: Sequence[Size]
+) -> None:
+    """Compute the loop variables from the ids, guard, and move the body of the nest inside."""
+    entry = launch.body.block
+    inside = Emitter(entry, None, nest.outermost)
+    guards: list[tuple[SSAValue, int]] = []
+    counts: list[SSAValue | None] = []
+    strided: list[tuple[int, SSAValue]] = []
+    for i, axis in enumerate(axes):
+        if not axis.dimensions:
+            counts.append(None)
+            continue
+        d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+        block_id, thread_id = launch.block_ids[i], launch.thread_ids[i]
+        if axis.block == 1:
+            linear: SSAValue = block_id
+        else:
+            linear = inside.apply(d0 * axis.block + d1, [block_id, thread_id], 2)
+        counts.append(linear)
+        reach = MAX_GRID[i] * axis.block
+        if not isinstance(axis.extent, int) or axis.extent > reach:
+            strided.append((i, linear))
+        elif axis.extent % axis.block:
+            guards.append((linear, axis.extent))
+    if guards:
+        condition, operands = below(guards)
+        then = Block()
+        inside.add(affine.IfOp(condition, operands, Region(then)))
+        inside = Emitter(then, then.last_op, nest.outermost)
+    for i, linear in strided:
+        body = Block(arg_types=[IndexType()])
+        extent = axes[i].extent
+        upper = (
+            extent
+            if isinstance(extent, int)
+            else (AffineMap(0, 1, (AffineExpr.symbol(0),)), [extent])
+        )
+        start = (AffineMap(1, 0, (AffineExpr.dimension(0),)), [linear])
+        inside.add(affine.ForOp(start, upper, Region(body), MAX_GRID[i] * axes[i].block))
+        counts[i] = body.args[0]
+        inside = Emitter(body, body.last_op, nest.outermost)
+    for axis, count in zip(axes, counts, strict=True):
+        if count is not None:
+            _set_variables(nest, axis, count, lowers, inside)
+    _move_body(nest, inside)
+    end = gpu.TerminatorOp()
+    end.location = nest.outermost.location
+    entry.add_op(end)
+    make_sequential(launch)
+
+
+def _set_variables(
+    nest: Nest, axis: Axis, count: SSAValue, lowers: Sequence[Size], inside: Emitter
+) -> None:
+    """Split the linear count of an axis into its dimensions, the last varying fastest."""
+    d0 = AffineExpr.dimension(0)
+    for position in reversed(range(len(axis.dimensions))):
+        d, extent = axis.dimensions[position], axis.extents[position]
+        own = count
+        if position > 0:
+            own, count = _divided(count, extent, inside, d0)
+        dimension = nest.dimensions[d]
+        value = inside.induction(own, lowers[d], dimension.step)
+        if value.name_hint is None:
+            value.name_hint = dimension.variable.name_hint
+        dimension.variable.replace_all_uses_with(value)
+
+
+def _divided(
+    count: SSAValue, extent: Size, inside: Emitter, d0: AffineExpr
+) -> tuple[SSAValue, SSAValue]:
+    """(remainder, quotient) of `count` by `extent`."""
+    if isinstance(extent, int):
+        return inside.apply(d0 % extent, [count], 1), inside.apply(d0 // extent, [count], 1)
+    remainder = inside.add(arith.RemUIOp(count, extent)).results[0]
+    return remainder, inside.add(arith.DivUIOp(count, extent)).results[0]
+
+
+def _move_body(nest: Nest, inside: Emitter) -> None:
+    """Move what stood between the levels, and the innermost body without its end."""
+    for op in nest.between:
+        op.detach()
+    moved = list(nest.body.ops)[:-1]
+    for op in moved:
+        op.detach()
+    for op in (*nest.between, *moved):
+        location = op.location
+        inside.add(op)
+        op.location = location
