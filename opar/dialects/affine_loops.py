@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
 
 from xdsl.dialects.affine import YieldOp
 from xdsl.dialects.builtin import (
@@ -12,7 +11,6 @@ from xdsl.dialects.builtin import (
     DenseIntElementsAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     TensorType,
     i32,
     i64,
@@ -40,30 +38,10 @@ from opar.dialects.affine_syntax import (
     print_expression,
     print_map_and_operands,
 )
+from opar.dialects.reduction_kind import ReductionKind, verify_loop_reduction
 
 Bound = int | tuple[AffineMap, Sequence[SSAValue]]
 """A loop bound: a constant, or a map with its operands (its greatest or least result counts)."""
-
-
-class ReductionKind(IntEnum):
-    """How `affine.parallel` combines yielded values: MLIR's `arith::AtomicRMWKind`."""
-
-    addf = 0
-    addi = 1
-    assign = 2
-    maximumf = 3
-    maxs = 4
-    maxu = 5
-    minimumf = 6
-    mins = 7
-    minu = 8
-    mulf = 9
-    muli = 10
-    ori = 11
-    andi = 12
-    maxnumf = 13
-    minnumf = 14
-    xori = 15
 
 
 def ensure_yield(region: Region) -> None:
@@ -415,7 +393,7 @@ class ParallelOp(IRDLOperation):
         if len(self.reductions) != len(self.res):
             raise VerifyException("expected a reduction for each result")
         for kind, type in zip(self.reductions, self.result_types, strict=True):
-            _verify_reduction(kind.value.data, type)
+            verify_loop_reduction(kind.value.data, type)
         verify_yield(self.body, self.result_types)
 
     @classmethod
@@ -524,14 +502,3 @@ def _parse_reduction(parser: Parser) -> ReductionKind:
         known = ", ".join(ReductionKind.__members__)
         parser.raise_error(f"unknown reduction '{name}'; expected one of {known}", position)
     return ReductionKind[name]
-
-
-def _verify_reduction(kind: int, type: Attribute) -> None:
-    if kind not in list(ReductionKind):
-        raise VerifyException(f"{kind} is not a kind of reduction")
-    name = ReductionKind(kind).name
-    if name == "assign":
-        return
-    is_float = not isinstance(type, IntegerType | IndexType)
-    if is_float != name.endswith("f"):
-        raise VerifyException(f"a reduction '{name}' cannot have a result of type {type}")

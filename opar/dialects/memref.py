@@ -41,7 +41,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from opar.dialects.affine_loops import ReductionKind
+from opar.dialects.reduction_kind import ReductionKind
 
 _READ, _WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
 
