@@ -8,10 +8,10 @@ func.func @diamond(%x: memref<100x100xf32>, %y: memref<100x100xf32>) -> memref<1
   %r = memref.alloc() : memref<100x100xf32>
   affine.parallel (%i, %j) = (0, 0) to (100, 100) {
     %dot = affine.for %k = 0 to 100 iter_args(%acc = %zero) -> (f32) {
-      %x = affine.load %x[%i, %k] : memref<100x100xf32>
-      %y = affine.load %x[%k, %j] : memref<100x100xf32>
-      %xy = arith.mulf %x, %y : f32
-      %next = arith.addf %acc, %xy : f32
+      %left = affine.load %x[%i, %k] : memref<100x100xf32>
+      %right = affine.load %x[%k, %j] : memref<100x100xf32>
+      %lr = arith.mulf %left, %right : f32
+      %next = arith.addf %acc, %lr : f32
       affine.yield %next : f32
     }
     affine.store %dot, %t[%i, %j] : memref<100x100xf32>
@@ -23,10 +23,10 @@ func.func @diamond(%x: memref<100x100xf32>, %y: memref<100x100xf32>) -> memref<1
   }
   affine.parallel (%i, %j) = (0, 0) to (100, 100) {
     %dot = affine.for %k = 0 to 100 iter_args(%acc = %zero) -> (f32) {
-      %x = affine.load %t[%i, %k] : memref<100x100xf32>
-      %y = affine.load %y[%k, %j] : memref<100x100xf32>
-      %xy = arith.mulf %x, %y : f32
-      %next = arith.addf %acc, %xy : f32
+      %left = affine.load %t[%i, %k] : memref<100x100xf32>
+      %right = affine.load %y[%k, %j] : memref<100x100xf32>
+      %lr = arith.mulf %left, %right : f32
+      %next = arith.addf %acc, %lr : f32
       affine.yield %next : f32
     }
     affine.store %dot, %v[%i, %j] : memref<100x100xf32>

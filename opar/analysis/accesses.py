@@ -17,7 +17,13 @@ from enum import Enum
 
 from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.traits import IsTerminator, MemoryEffectKind, SymbolTable, get_effects
+from xdsl.traits import (
+    DefaultResource,
+    IsTerminator,
+    MemoryEffectKind,
+    SymbolTable,
+    get_effects,
+)
 
 from opar.analysis.aliasing import UNKNOWN, AliasAnalysis, Root, RootKind
 from opar.dialects import gpu
@@ -165,8 +171,8 @@ class AccessAnalysis:
             return _EVERYTHING
         found: list[Access] = []
         for effect in sorted(effects, key=lambda e: e.kind.value):
-            if effect.resource == gpu.HOST_ORDER:
-                continue
+            if not isinstance(effect.resource, DefaultResource):
+                continue  # an order that is not that of memory, as the host's
             kind = _KINDS[effect.kind]
             if isinstance(effect.value, SSAValue):
                 touched = [effect.value]

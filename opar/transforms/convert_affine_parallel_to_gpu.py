@@ -49,7 +49,8 @@ class ConvertAffineParallelToGpuPass(ModulePass):
     thread. Nests that are empty whatever happens are dropped. Host loops and branches around a
     nest stay as they are.
 
-    Options: `target` (`cuda` or `cpu`); `block_size` (threads along x, y, z, for `cuda`).
+    Options: `target` (`cuda` or `cpu`); `block-size` (threads along x, y, z, for `cuda`);
+    `vector-bits` (the length of vectors, for `cpu`).
 
     Raises `UnsupportedError` for what a kernel cannot hold, and for a nest with results.
     """
@@ -58,6 +59,7 @@ class ConvertAffineParallelToGpuPass(ModulePass):
 
     target: str = "cuda"
     block_size: tuple[int, ...] = ()
+    vector_bits: int = 512
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         if self.target not in TARGETS:
@@ -71,7 +73,7 @@ class ConvertAffineParallelToGpuPass(ModulePass):
 
     def _map(self, nest: Nest) -> None:
         if self.target == "cpu":
-            cpu.map_nest(nest)
+            cpu.map_nest(nest, self.vector_bits)
         else:
             cuda.map_nest(nest, self.block_size)
 

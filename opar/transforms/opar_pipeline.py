@@ -45,7 +45,7 @@ class OparPipelinePass(ModulePass):
             )
         noalias = self.assume_noalias_args
         return (
-            AffineParallelizePass(),
+            AffineParallelizePass(assume_noalias_args=noalias),
             ConvertAffineParallelToGpuPass(target=self.target),
             GpuKernelOutliningPass(),
             GpuInferNoaliasPass(assume_noalias_args=noalias),

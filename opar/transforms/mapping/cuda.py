@@ -9,7 +9,6 @@ of the whole grid, so that any extent is right.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,27 +78,8 @@ def _axes(nest: Nest, trips: Sequence[Size], host: Emitter) -> list[Axis]:
     axes = []
     for group in groups:
         extents = [trips[d] for d in group]
-        if all(isinstance(e, int) for e in extents):
-            extent: Size = math.prod(e for e in extents if isinstance(e, int))
-        else:
-            extent = _product(extents, host)
-        axes.append(Axis(group, extents, extent, 1))
+        axes.append(Axis(group, extents, host.product(extents), 1))
     return axes
-
-
-def _product(extents: Sequence[Size], host: Emitter) -> Size:
-    """The product of extents, none of them counted negative: two empty ones make no full one."""
-    if len(extents) == 1:
-        return extents[0]
-    total: SSAValue | None = None
-    for extent in extents:
-        value = host.value(extent)
-        if not isinstance(extent, int):
-            clamped = arith.MaxSIOp(value, host.constant(0))
-            value = host.add(clamped).results[0]
-        total = value if total is None else host.add(arith.MuliOp(total, value)).results[0]
-    assert total is not None
-    return total
 
 
 def _block_shape(axes: Sequence[Axis], override: tuple[int, ...]) -> list[int]:
@@ -185,7 +165,7 @@ def _fill_body(
         inside = Emitter(body, body.last_op, nest.outermost)
     for axis, count in zip(axes, counts, strict=True):
         if count is not None:
-            _set_variables(nest, axis, count, lowers, inside)
+            set_variables(nest, axis, count, lowers, inside)
     _move_body(nest, inside)
     end = gpu.TerminatorOp()
     end.location = nest.outermost.location
@@ -193,7 +173,7 @@ def _fill_body(
     make_sequential(launch)
 
 
-def _set_variables(
+def set_variables(
     nest: Nest, axis: Axis, count: SSAValue, lowers: Sequence[Size], inside: Emitter
 ) -> None:
     """Split the linear count of an axis into its dimensions, the last varying fastest."""

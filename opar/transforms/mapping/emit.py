@@ -65,6 +65,25 @@ class Emitter:
         kind = affine.MaxOp if is_lower else affine.MinOp
         return self.add(kind(list(bound.operands), AffineMapAttr(bound.map))).results[0]
 
+    def product(self, extents: Sequence[Size]) -> Size:
+        """The product of extents, none of them counted negative: two empty ones make no full
+        one. The extent itself where there is only one."""
+        if len(extents) == 1:
+            return extents[0]
+        total: Size = 1
+        for extent in extents:
+            if isinstance(extent, int) and isinstance(total, int):
+                total *= extent
+                continue
+            value = self.value(extent)
+            if not isinstance(extent, int):
+                value = self.add(arith.MaxSIOp(value, self.constant(0))).results[0]
+            if total == 1:
+                total = value
+            else:
+                total = self.add(arith.MuliOp(self.value(total), value)).results[0]
+        return total
+
     def trips(self, dimension: Dimension, lower: Size) -> Size:
         """How often a loop runs; at run time it may come out negative for an empty one."""
         if dimension.trips is not None:
