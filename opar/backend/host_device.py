@@ -8,6 +8,7 @@ import platform
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +20,15 @@ from opar.errors import DeviceError
 _KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 _ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class _HostKernel:
+    """A loaded kernel; `owner` keeps its code in memory."""
+
+    function: Callable[..., None]
+    parameters: tuple[str, ...]
+    owner: object = None
 
 
 class _Task:
@@ -95,13 +105,13 @@ class _HostSession:
     def launch(
         self,
         stream: int,
-        kernel: tuple[Callable[..., None], tuple[str, ...]],
+        kernel: _HostKernel,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
         shared: int,
         arguments: Sequence[int | float],
     ) -> None:
-        function, parameters = kernel
+        function, parameters = kernel.function, kernel.parameters
         values = b"".join(
             bits_of("i64" if t == "ptr" else t, a).ljust(16, b"\0")
             for t, a in zip(parameters, arguments, strict=True)
@@ -177,11 +187,14 @@ class HostDevice:
 
     def load(self, code: KernelCode) -> dict[str, object]:
         """Link object code into the process; kernels stay loaded as long as the result lives."""
-        from opar.backend.host_object import load_host
+        from opar.backend.load_host import LoadedObject
 
         assert isinstance(code.code, bytes)
-        loaded = load_host(code.code)
-        return {name: (_KERNEL(loaded[name]), code.parameters[name]) for name in code.parameters}
+        loaded = LoadedObject(code.code, code.parameters)
+        return {
+            name: _HostKernel(_KERNEL(loaded.addresses[name]), parameters, loaded)
+            for name, parameters in code.parameters.items()
+        }
 
     def allocate(self, nbytes: int) -> Memory:
         """Host memory, aligned to 64 bytes, not initialised."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from xdsl.dialects import builtin
 from xdsl.dialects import memref as upstream
 from xdsl.dialects.builtin import (
     IndexType,
@@ -86,7 +87,7 @@ class CopyOp(IRDLOperation):
         if a.element_type != b.element_type:
             raise VerifyException("source and destination must have the same element type")
         if len(a.get_shape()) != len(b.get_shape()) or any(
-            x != y and -1 not in (x, y) for x, y in zip(a.get_shape(), b.get_shape(), strict=True)
+            x != y and builtin.DYNAMIC_INDEX not in (x, y) for x, y in zip(a.get_shape(), b.get_shape(), strict=True)
         ):
             raise VerifyException("source and destination must have the same shape")
 

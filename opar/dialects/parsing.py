@@ -7,10 +7,12 @@ from bisect import bisect_right
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from opar.dialects import register_dialects
+from opar.dialects.expression_parser import ExpressionParser
 from opar.errors import SourceError, at
 
 
@@ -37,6 +39,12 @@ class LocatingParser(Parser):
         if isinstance(op.location, UnknownLoc):
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
+
+    def parse_affine_map(self) -> AffineMap:
+        return ExpressionParser(self._parser_state).parse_affine_map()
+
+    def parse_affine_set(self) -> AffineSet:
+        return ExpressionParser(self._parser_state).parse_affine_set()
 
 
 def new_context(allow_unregistered: bool = False) -> Context:

@@ -1,0 +1,193 @@
+"""
+Emits `math`: through LLVM intrinsics where the target selects them, else the target's library.
+
+f16 and bf16 are computed in f32 and rounded once. Vectors go to a library element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from llvmlite import ir
+from xdsl.dialects import math
+from xdsl.ir import Operation
+
+from opar.backend.codegen import powers
+from opar.backend.codegen.context import Context
+from opar.backend.codegen.floats import convert, fastmath_flags
+from opar.backend.codegen.table import Emit, Table
+from opar.backend.codegen.types import BF16, F16, F32, I1, constant, element_of
+
+TABLE = Table(powers.TABLE)
+
+_INTRINSICS: dict[type[Operation], str] = {
+    math.AbsFOp: "fabs",
+    math.CeilOp: "ceil",
+    math.CopySignOp: "copysign",
+    math.FloorOp: "floor",
+    math.FmaOp: "fma",
+    math.RoundEvenOp: "roundeven",
+    math.RoundOp: "round",
+    math.SqrtOp: "sqrt",
+    math.TruncOp: "trunc",
+}
+"""Selected by every target, with no library."""
+
+_FUNCTIONS: dict[type[Operation], str] = {
+    math.AcosOp: "acos",
+    math.AcoshOp: "acosh",
+    math.AsinOp: "asin",
+    math.AsinhOp: "asinh",
+    math.AtanOp: "atan",
+    math.Atan2Op: "atan2",
+    math.AtanhOp: "atanh",
+    math.CbrtOp: "cbrt",
+    math.CosOp: "cos",
+    math.CoshOp: "cosh",
+    math.ErfOp: "erf",
+    math.ExpOp: "exp",
+    math.Exp2Op: "exp2",
+    math.ExpM1Op: "expm1",
+    math.LogOp: "log",
+    math.Log10Op: "log10",
+    math.Log1pOp: "log1p",
+    math.Log2Op: "log2",
+    math.PowFOp: "pow",
+    math.SinOp: "sin",
+    math.SinhOp: "sinh",
+    math.TanOp: "tan",
+    math.TanhOp: "tanh",
+}
+"""C's name for the function on double."""
+
+
+def _float_math(ctx: Context, op: Operation, build: Callable[[list[ir.Value]], ir.Value]) -> None:
+    """Set the result to `build` on the operands, in f32 where they are f16 or bf16."""
+    operands = [ctx.value(operand) for operand in op.operands]
+    element = element_of(operands[0].type)
+    if element in (F16, BF16):
+        operands = [convert(ctx, operand, F32) for operand in operands]
+    ctx.set(op.results[0], convert(ctx, build(operands), element))
+
+
+def _intrinsic(name: str) -> Emit:
+    def emit(ctx: Context, op: Operation) -> None:
+        flags = fastmath_flags(op)
+        element = element_of(ctx.value(op.operands[0]).type)
+        if element == F16 and ctx.target.selects(name, F16, False):
+            operands = [ctx.value(operand) for operand in op.operands]
+            ctx.set(op.results[0], ctx.intrinsic(f"llvm.{name}", operands, fastmath=flags))
+            return
+        _float_math(ctx, op, lambda xs: ctx.intrinsic(f"llvm.{name}", xs, fastmath=flags))
+
+    return emit
+
+
+for _op, _name in _INTRINSICS.items():
+    TABLE.op(_op)(_intrinsic(_name))
+
+
+def _function(name: str) -> Emit:
+    def emit(ctx: Context, op: Operation) -> None:
+        flags = fastmath_flags(op)
+        fast = "afn" in flags
+
+        def build(operands: list[ir.Value]) -> ir.Value:
+            if ctx.target.selects(name, element_of(operands[0].type), fast):
+                return ctx.intrinsic(f"llvm.{name}", operands, fastmath=flags)
+            return elementwise(
+                ctx, operands, lambda xs: ctx.target.math_call(ctx, op, name, xs, fast)
+            )
+
+        _float_math(ctx, op, build)
+
+    return emit
+
+
+for _op, _name in _FUNCTIONS.items():
+    TABLE.op(_op)(_function(_name))
+
+
+def elementwise(
+    ctx: Context, operands: Sequence[ir.Value], build: Callable[[list[ir.Value]], ir.Value]
+) -> ir.Value:
+    """`build` on scalars, for each element of vectors."""
+    type = operands[0].type
+    if not isinstance(type, ir.VectorType):
+        return build(list(operands))
+    b = ctx.b
+    result: ir.Value = ir.Constant(type, ir.Undefined)
+    for position in range(type.count):
+        lane = ir.Constant(ir.IntType(32), position)
+        scalar = build([b.extract_element(operand, lane) for operand in operands])
+        result = b.insert_element(result, scalar, lane)
+    return result
+
+
+@TABLE.op(math.RsqrtOp)
+def emit_rsqrt(ctx: Context, op: math.RsqrtOp) -> None:
+    flags = fastmath_flags(op)
+
+    def build(operands: list[ir.Value]) -> ir.Value:
+        (x,) = operands
+        if ctx.target.selects("rsqrt", element_of(x.type), "afn" in flags):
+            return elementwise(
+                ctx, [x], lambda xs: ctx.target.math_call(ctx, op, "rsqrt", xs, True)
+            )
+        root = ctx.intrinsic("llvm.sqrt", [x], fastmath=flags)
+        return ctx.b.fdiv(constant(x.type, 1.0), root, flags=flags)
+
+    _float_math(ctx, op, build)
+
+
+@TABLE.op(math.AbsIOp)
+def emit_absi(ctx: Context, op: math.AbsIOp) -> None:
+    x = ctx.value(op.operand)
+    ctx.set(op.result, _with_flag(ctx, "llvm.abs", x))
+
+
+def _with_flag(ctx: Context, name: str, value: ir.Value) -> ir.Value:
+    """An intrinsic whose second operand says that no input gives poison."""
+    return ctx.intrinsic(name, [value, constant(I1, 0)])
+
+
+def _count_zeros(name: str) -> Emit:
+    def emit(ctx: Context, op: Operation) -> None:
+        ctx.set(op.results[0], _with_flag(ctx, name, ctx.value(op.operands[0])))
+
+    return emit
+
+
+TABLE.op(math.CountLeadingZerosOp)(_count_zeros("llvm.ctlz"))
+TABLE.op(math.CountTrailingZerosOp)(_count_zeros("llvm.cttz"))
+
+
+@TABLE.op(math.CtPopOp)
+def emit_ctpop(ctx: Context, op: math.CtPopOp) -> None:
+    ctx.set(op.result, ctx.intrinsic("llvm.ctpop", [ctx.value(op.operand)]))
+
+
+# The classification of floats; xDSL has no class for these yet.
+
+
+def _classify(build: Callable[[Context, ir.Value], ir.Value]) -> Emit:
+    def emit(ctx: Context, op: Operation) -> None:
+        x = ctx.value(op.operands[0])
+        ctx.set(
+            op.results[0], build(ctx, convert(ctx, x, F32) if element_of(x.type) == BF16 else x)
+        )
+
+    return emit
+
+
+def _magnitude_compare(predicate: str, limit: float) -> Callable[[Context, ir.Value], ir.Value]:
+    def build(ctx: Context, x: ir.Value) -> ir.Value:
+        magnitude = ctx.intrinsic("llvm.fabs", [x])
+        return ctx.b.fcmp_ordered(predicate, magnitude, constant(x.type, limit))
+
+    return build
+
+
+TABLE["math.isnan"] = _classify(lambda ctx, x: ctx.b.fcmp_unordered("uno", x, x))
+TABLE["math.isinf"] = _classify(_magnitude_compare("oeq", float("inf")))
+TABLE["math.isfinite"] = _classify(_magnitude_compare("one", float("inf")))

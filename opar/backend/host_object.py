@@ -1,0 +1,47 @@
+"""Kernels to machine code for the CPU of this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+from opar.backend.codegen.abi import KernelInfo
+from opar.backend.codegen.host import HostRecord
+from opar.backend.codegen.kernels import emit_kernels
+from opar.backend.optimize import initialize, optimize
+from opar.dialects import gpu
+
+
+@dataclass(frozen=True)
+class HostObject:
+    """An object file, and how to launch each kernel, by its name in the MLIR."""
+
+    object_code: bytes
+    kernels: dict[str, KernelInfo]
+
+
+def compile_host(module: gpu.ModuleOp) -> HostObject:
+    """Compile the kernels of `module`; raises `UnsupportedError` and `TargetLimitError`."""
+    optimized, kernels = optimized_host(module)
+    return HostObject(_machine().emit_object(optimized), kernels)
+
+
+def optimized_host(module: gpu.ModuleOp) -> tuple[llvm.ModuleRef, dict[str, KernelInfo]]:
+    """The optimised LLVM module of the kernels of `module`."""
+    machine = _machine()
+    emitted, kernels = emit_kernels(module, HostRecord())
+    emitted.triple = machine.triple
+    emitted.data_layout = str(machine.target_data)
+    parsed = llvm.parse_assembly(str(emitted))
+    optimize(parsed, machine)
+    return parsed, kernels
+
+
+def _machine() -> llvm.TargetMachine:
+    initialize()
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="pic", codemodel="small"
+    )

@@ -1,0 +1,21 @@
+"""LLVM IR text to an optimised module for a target machine."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+
+
+def initialize() -> None:
+    """Register LLVM's targets; cheap when done before."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    """Run LLVM's O3 pipeline, loop and SLP vectorisers included, on `module`."""
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3, size_level=0)
+    tuning.loop_vectorization = True
+    tuning.slp_vectorization = True
+    tuning.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
