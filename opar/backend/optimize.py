@@ -13,7 +13,7 @@ def initialize() -> None:
 
 def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     """Run LLVM's O3 pipeline, loop and SLP vectorisers included, on `module`."""
-    tuning = llvm.create_pipeline_tuning_options(speed_level=3, size_level=0)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
     tuning.loop_vectorization = True
     tuning.slp_vectorization = True
     tuning.loop_unrolling = True
