@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, UnitAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    UnitAttr,
+    i64,
+)
 from xdsl.dialects.utils import split_dynamic_index_list
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    base,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -148,7 +156,7 @@ class LinearizeIndexOp(IRDLOperation):
     dynamic_basis = var_operand_def(IndexType())
     linear_index = result_def(IndexType())
     static_basis = prop_def(DenseArrayBase.constr(i64))
-    disjoint = opt_prop_def(UnitAttr)
+    disjoint = opt_prop_def(base(UnitAttr) | base(IntegerAttr))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
@@ -163,6 +171,14 @@ class LinearizeIndexOp(IRDLOperation):
                 "disjoint": UnitAttr() if disjoint else None,
             },
         )
+
+    @property
+    def is_disjoint(self) -> bool:
+        """Whether each digit is promised to be within its basis."""
+        # MLIR's generic form writes the absent unit attribute as `disjoint = false`.
+        if isinstance(self.disjoint, IntegerAttr):
+            return bool(self.disjoint.value.data)
+        return self.disjoint is not None
 
     @property
     def basis(self) -> list[SSAValue | int]:
@@ -188,7 +204,7 @@ class LinearizeIndexOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" disjoint [" if self.disjoint is not None else " [")
+        printer.print_string(" disjoint [" if self.is_disjoint else " [")
         printer.print_list(self.multi_index, printer.print_ssa_value)
         printer.print_string("] by ")
         _print_basis(printer, self.basis)
