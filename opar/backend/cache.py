@@ -38,7 +38,7 @@ def _toolchain() -> list[object]:
     package = Path(__file__).resolve().parent.parent
     files = sorted(package.rglob("*.py"))
     stats = [(str(f.relative_to(package)), (s := f.stat()).st_mtime_ns, s.st_size) for f in files]
-    return [stats, *(version(name) for name in ("xdsl", "llvmlite", "opar"))]
+    return [stats, *(version(name) for name in ("xdsl", "llvmlite"))]
 
 
 def load(key: str) -> Any:

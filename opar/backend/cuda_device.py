@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import struct
 from collections.abc import Sequence
@@ -129,11 +130,12 @@ class _CudaSession:
         try:
             for stream in self._streams:
                 stream.synchronize()
-            self._device.give_streams(self._streams)
         except self._cuda.Error as error:
             raise DeviceError(f"a step failed on the GPU: {error}") from error
-        finally:
-            self._cuda.Context.pop()
+
+    def close(self) -> None:
+        self._device.give_streams(self._streams)
+        self._cuda.Context.pop()
 
 
 class CudaDevice:
@@ -162,6 +164,7 @@ class CudaDevice:
         self._shared = self._device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK)
         self._streams: list[Any] = []
         self._pool: Any = None
+        atexit.register(self._release)
 
     def load(self, code: KernelCode) -> dict[str, CudaKernel]:
         """Assemble PTX with the driver and load it; raises `DeviceError` with the driver's log."""
@@ -202,6 +205,19 @@ class CudaDevice:
             message = f"out of GPU memory: {nbytes} bytes wanted, {free} of {total} free"
             raise DeviceError(message) from error
         return Memory(int(owner), nbytes, owner)
+
+    def free(self, memory: Memory) -> None:
+        """Give memory back to the pool."""
+        memory.owner.free()  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _release(self) -> None:
+        """Give everything back to the driver while there still is a context to do it in."""
+        self.context.push()
+        self._streams.clear()
+        if self._pool is not None:
+            self._pool.stop_holding()
+            self._pool = None
+        self.driver.Context.pop()
 
     def begin(self, streams: int) -> _CudaSession:
         return _CudaSession(self, streams)

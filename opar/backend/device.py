@@ -73,7 +73,11 @@ class Session(Protocol):
         ...
 
     def finish(self) -> None:
-        """Wait on the host for all streams, and give them back. Called once, also on failure."""
+        """Wait on the host for all streams; raises `DeviceError` if a step failed."""
+        ...
+
+    def close(self) -> None:
+        """End the session, also after a failure; its memory has been freed before."""
         ...
 
 
@@ -92,6 +96,10 @@ class Device(Protocol):
 
     def allocate(self, nbytes: int) -> Memory:
         """Memory that the device's kernels can use; raises `DeviceError` when there is no more."""
+        ...
+
+    def free(self, memory: Memory) -> None:
+        """Give memory of `allocate` back, within a session and after its last use."""
         ...
 
     def begin(self, streams: int) -> Session:

@@ -58,6 +58,7 @@ class _Execution:
             raise ArgumentError(f"@{schedule.entry}: a size is divided by zero") from error
         self.memory: dict[int, Memory] = {}
         self.staged: dict[int, Memory] = {}
+        self.allocated: list[Memory] = []
         self.events: dict[int, Event] = {}
 
     def run(self) -> list[Any]:
@@ -69,10 +70,15 @@ class _Execution:
                 self.memory[number] = bound
         session = self.device.begin(self.schedule.streams)
         try:
-            self._run_all(session)
-            fetched = [self._fetch(result, session) for result in self.schedule.results]
+            try:
+                self._run_all(session)
+                fetched = [self._fetch(result, session) for result in self.schedule.results]
+            finally:
+                session.finish()
         finally:
-            session.finish()
+            for memory in self.allocated:
+                self.device.free(memory)
+            session.close()
         return [self._result(r, f) for r, f in zip(self.schedule.results, fetched, strict=True)]
 
     def _run_all(self, session: Session) -> None:
@@ -177,8 +183,13 @@ class _Execution:
         if buffer.stages is not None:
             return self._stage(buffer.stages)
         if buffer.on_device or not self.on_gpu:
-            return self.device.allocate(nbytes)
+            return self._new(nbytes)
         return _host_memory(nbytes)
+
+    def _new(self, nbytes: int) -> Memory:
+        memory = self.device.allocate(nbytes)
+        self.allocated.append(memory)
+        return memory
 
     def _stage(self, number: int) -> Memory:
         """Device memory for an argument: its own where the device can use it, else new memory,
@@ -192,7 +203,7 @@ class _Execution:
             memories = [m for i in group if (m := self.arguments[i].memory) is not None]
             first = min(m.address for m in memories)
             last = max(m.address + m.nbytes for m in memories)
-            whole = self.device.allocate(last - first)
+            whole = self._new(last - first)
             for i, memory in zip(group, memories, strict=True):
                 address = whole.address + memory.address - first
                 self.staged[i] = Memory(address, memory.nbytes, whole.owner)

@@ -166,6 +166,9 @@ class _HostSession:
             task.wait()
         self._raise_first_error()
 
+    def close(self) -> None:
+        self._all.clear()
+
     def _raise_first_error(self) -> None:
         for task in self._all:
             if task.error is not None:
@@ -204,6 +207,9 @@ class HostDevice:
             raise DeviceError(f"out of host memory: {nbytes} bytes wanted") from error
         address = -(-owner.ctypes.data // _ALIGNMENT) * _ALIGNMENT
         return Memory(address, nbytes, owner)
+
+    def free(self, memory: Memory) -> None:
+        """Nothing: numpy frees memory when the last array over it, maybe a result, is gone."""
 
     def begin(self, streams: int) -> _HostSession:
         return _HostSession(self._pool, self.workers, streams)

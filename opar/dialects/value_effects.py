@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Resource
 
 
 class ValueEffect(MemoryEffect):
@@ -78,3 +78,18 @@ class AnyMemoryEffect(MemoryEffect):
     @classmethod
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
         return {EffectInstance(MemoryEffectKind.READ), EffectInstance(MemoryEffectKind.WRITE)}
+
+
+class Cache(Resource):
+    """What is in the caches: a prefetch writes it, so that it is kept but orders no access."""
+
+    def name(self) -> str:
+        return "cache"
+
+
+class FillsCache(MemoryEffect):
+    """Writes `Cache` and nothing else."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        return {EffectInstance(MemoryEffectKind.WRITE, resource=Cache())}

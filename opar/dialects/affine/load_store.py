@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     i32,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -23,11 +23,11 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Resource
 from xdsl.utils.exceptions import VerifyException
 
 from opar.dialects.affine.access import AccessOp, map_or_identity, parse_access
-from opar.dialects.value_effects import ReadsMemref, WritesMemref
+from opar.dialects.prefetch_hints import parse_prefetch_hints, prefetch_hints
+from opar.dialects.value_effects import FillsCache, ReadsMemref, WritesMemref
 
 
 @irdl_op_definition
@@ -124,21 +124,6 @@ class StoreOp(AccessOp):
         self.print_access(printer)
 
 
-class Cache(Resource):
-    """What is in the caches: a prefetch writes it, so that it is kept but orders no access."""
-
-    def name(self) -> str:
-        return "affine.cache"
-
-
-class FillsCache(MemoryEffect):
-    """Writes `Cache` and nothing else."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        return {EffectInstance(MemoryEffectKind.WRITE, resource=Cache())}
-
-
 @irdl_op_definition
 class PrefetchOp(AccessOp):
     """
@@ -187,35 +172,25 @@ class PrefetchOp(AccessOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> PrefetchOp:
-        flags: dict[str, bool] = {}
-        locality = 0
+        parsed: list[tuple[bool, int, bool]] = []
 
         def hints() -> None:
-            nonlocal locality
             parser.parse_punctuation(",")
-            flags["is_write"] = _parse_either(parser, "write", "read")
-            parser.parse_punctuation(",")
-            parser.parse_keyword("locality")
-            with parser.in_angle_brackets():
-                locality = parser.parse_integer(allow_boolean=False)
-            parser.parse_punctuation(",")
-            flags["is_data_cache"] = _parse_either(parser, "data", "instr")
+            parsed.append(parse_prefetch_hints(parser))
 
         memref, map, indices, attributes, _ = parse_access(parser, hints)
-        op = cls(memref, indices, map, locality_hint=locality, **flags)
+        is_write, locality, is_data = parsed[0]
+        op = cls(
+            memref,
+            indices,
+            map,
+            is_write=is_write,
+            locality_hint=locality,
+            is_data_cache=is_data,
+        )
         op.attributes |= attributes
         return op
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        kind = "write" if self.is_write.value.data else "read"
-        cache = "data" if self.is_data_cache.value.data else "instr"
-        self.print_access(printer, f", {kind}, locality<{self.locality_hint.value.data}>, {cache}")
-
-
-def _parse_either(parser: Parser, yes: str, no: str) -> bool:
-    if parser.parse_optional_keyword(yes) is not None:
-        return True
-    if parser.parse_optional_keyword(no) is not None:
-        return False
-    parser.raise_error(f"expected '{yes}' or '{no}'")
+        self.print_access(printer, f", {prefetch_hints(self)}")
