@@ -9,7 +9,7 @@ import llvmlite.binding as llvm
 from opar.backend.codegen.abi import KernelInfo
 from opar.backend.codegen.host import HostRecord
 from opar.backend.codegen.kernels import emit_kernels
-from opar.backend.optimize import initialize, optimize
+from opar.backend.optimize import initialize, optimize, parse
 from opar.dialects import gpu
 
 
@@ -30,12 +30,22 @@ def compile_host(module: gpu.ModuleOp) -> HostObject:
 def optimized_host(module: gpu.ModuleOp) -> tuple[llvm.ModuleRef, dict[str, KernelInfo]]:
     """The optimised LLVM module of the kernels of `module`."""
     machine = _machine()
+    text, kernels = _emit(module, machine)
+    parsed = parse(text)
+    optimize(parsed, machine)
+    return parsed, kernels
+
+
+def host_ir(module: gpu.ModuleOp) -> str:
+    """The LLVM IR of the kernels of `module` as it is emitted, before any optimisation."""
+    return _emit(module, _machine())[0]
+
+
+def _emit(module: gpu.ModuleOp, machine: llvm.TargetMachine) -> tuple[str, dict[str, KernelInfo]]:
     emitted, kernels = emit_kernels(module, HostRecord())
     emitted.triple = machine.triple
     emitted.data_layout = str(machine.target_data)
-    parsed = llvm.parse_assembly(str(emitted))
-    optimize(parsed, machine)
-    return parsed, kernels
+    return str(emitted), kernels
 
 
 def _machine() -> llvm.TargetMachine:

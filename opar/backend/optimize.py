@@ -11,6 +11,13 @@ def initialize() -> None:
     llvm.initialize_all_asmprinters()
 
 
+def parse(text: str) -> llvm.ModuleRef:
+    """A verified module from LLVM IR text: LLVM's passes end the process on an invalid one."""
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return module
+
+
 def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     """Run LLVM's O3 pipeline, loop and SLP vectorisers included, on `module`."""
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)

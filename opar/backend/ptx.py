@@ -11,11 +11,19 @@ from opar.backend.codegen.abi import KernelInfo
 from opar.backend.codegen.kernels import emit_kernels
 from opar.backend.codegen.nvptx import NVPTXRecord
 from opar.backend.libdevice import find_libdevice
-from opar.backend.optimize import initialize, optimize
+from opar.backend.optimize import initialize, optimize, parse
 from opar.dialects import gpu
 from opar.errors import DeviceError, OptionError, at
 
 _TRIPLE = "nvptx64-nvidia-cuda"
+
+ARCHITECTURES = (
+    ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a")
+    + ("sm_100", "sm_100a", "sm_100f", "sm_101", "sm_101a", "sm_103", "sm_103a", "sm_103f")
+    + ("sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f")
+    + ("sm_121", "sm_121a", "sm_121f")
+)
+"""What LLVM 22 knows, from Volta on: the first with `shfl.sync` and independent threads."""
 
 
 @dataclass(frozen=True)
@@ -43,22 +51,35 @@ def optimized_nvptx(
     """The optimised LLVM module of the kernels of `module`."""
     machine = _machine(arch)
     record = NVPTXRecord(arch)
-    emitted, kernels = emit_kernels(module, record)
-    emitted.triple = _TRIPLE
-    emitted.data_layout = str(machine.target_data)
-    parsed = llvm.parse_assembly(_with_block_sizes(str(emitted), kernels))
+    text, kernels = _emit(module, record, machine)
+    parsed = parse(text)
     if record.needs_libdevice is not None:
         _link_libdevice(parsed, record)
     optimize(parsed, machine)
     return parsed, kernels
 
 
+def nvptx_ir(module: gpu.ModuleOp, arch: str) -> str:
+    """The LLVM IR of the kernels of `module` as it is emitted, before any optimisation."""
+    return _emit(module, NVPTXRecord(arch), _machine(arch))[0]
+
+
+def _emit(
+    module: gpu.ModuleOp, record: NVPTXRecord, machine: llvm.TargetMachine
+) -> tuple[str, dict[str, KernelInfo]]:
+    emitted, kernels = emit_kernels(module, record)
+    emitted.triple = _TRIPLE
+    emitted.data_layout = str(machine.target_data)
+    return _with_block_sizes(str(emitted), kernels), kernels
+
+
 def _machine(arch: str) -> llvm.TargetMachine:
-    if not re.fullmatch(r"sm_\d+[af]?", arch):
-        raise OptionError(f"'{arch}' is not a GPU architecture such as sm_80")
+    if arch not in ARCHITECTURES:
+        known = ", ".join(ARCHITECTURES)
+        raise OptionError(f"'{arch}' is not a GPU architecture that opar compiles for: {known}")
     initialize()
     target = llvm.Target.from_triple(_TRIPLE)
-    return target.create_target_machine(cpu=arch, opt=3)
+    return target.create_target_machine(cpu=arch, opt=3, codemodel="default")
 
 
 def _with_block_sizes(text: str, kernels: dict[str, KernelInfo]) -> str:

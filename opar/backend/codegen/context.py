@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 from llvmlite import ir
@@ -12,7 +13,8 @@ from opar.backend.codegen import memref_value
 from opar.backend.codegen.memref_value import MemRefValue
 from opar.backend.codegen.table import emitter
 from opar.backend.codegen.target import TargetRecord
-from opar.backend.codegen.types import element_of, llvm_type
+from opar.backend.codegen.types import I1, I8, I64, byte_size, element_of, llvm_type
+from opar.backend.codegen.diagnostics import located
 from opar.errors import UnsupportedError, at
 
 Lowered = ir.Value | MemRefValue
@@ -37,8 +39,8 @@ class Context:
         self.b = ir.IRBuilder(self.entry)
         self.ids: dict[tuple[str, int], ir.Value] = {}
         """Block and thread ids and dimensions that are not read from registers."""
-        self.leave: Callable[[Operation], None] | None = None
-        """Emits the terminator that leaves the innermost region of several blocks."""
+        self.known_block_size: tuple[int, int, int] | None = None
+        """The size of the blocks that run this function, where its kernel says so."""
         self._values: dict[SSAValue, Lowered] = {}
         self._blocks: dict[Block, ir.Block] = {}
         self._phis: dict[Block, list[ir.PhiInstr]] = {}
@@ -62,15 +64,8 @@ class Context:
         return value
 
     def component_types(self, types: Iterable[Attribute]) -> list[ir.Type]:
-        """The types of the LLVM values that SSA values of `types` are made of, in order."""
-        flat: list[ir.Type] = []
-        for type in types:
-            if isinstance(type, MemRefType):
-                flat.append(ir.PointerType(addrspace=self.target.address_space(type.memory_space)))
-                flat += [ir.IntType(64)] * (memref_value.component_count(type) - 1)
-            else:
-                flat.append(llvm_type(type))
-        return flat
+        """`component_types` for the target of this function."""
+        return component_types(types, self.target)
 
     def flat(self, operands: Iterable[SSAValue]) -> list[ir.Value]:
         """The LLVM values that `operands` are made of, in order."""
@@ -97,6 +92,11 @@ class Context:
 
     def hardware_id(self, kind: str, dim: int) -> ir.Value:
         """An i64 id or size; `kind` is `thread_id`, `block_id`, `block_dim` or `grid_dim`."""
+        if kind == "block_dim" and self.known_block_size is not None:
+            return ir.Constant(I64, self.known_block_size[dim])
+        if kind == "thread_id" and self.known_block_size is not None:
+            if self.known_block_size[dim] == 1:
+                return ir.Constant(I64, 0)
         known = self.ids.get((kind, dim))
         return self.target.hardware_id(self, kind, dim) if known is None else known
 
@@ -136,6 +136,13 @@ class Context:
             slot.align = align
         return slot
 
+    def private_memory(self, type: MemRefType, alignment: int = 1) -> ir.Value:
+        """Stack memory for a memref of a static shape."""
+        element = memref_value.element_type(type)
+        stored = I8 if element == I1 else element
+        count = max(math.prod(type.get_shape()), 1)
+        return self.alloca(ir.ArrayType(stored, count), max(alignment, byte_size(stored)))
+
     # Operations and regions
 
     def emit_op(self, op: Operation) -> None:
@@ -143,14 +150,8 @@ class Context:
         emit = emitter(op.name)
         if emit is None:
             raise UnsupportedError(at(op, "not supported in a kernel"))
-        try:
+        with located(op):
             emit(self, op)
-        except UnsupportedError as error:
-            # Helpers that know no operation say only what is wrong.
-            message = str(error)
-            if "'" + op.name + "':" in message or error.__cause__ is not None:
-                raise
-            raise UnsupportedError(at(op, message)) from error
 
     def emit_single_block(self, region: Region, arguments: Sequence[ir.Value]) -> Operation:
         """
@@ -171,7 +172,6 @@ class Context:
         Emit a region of any number of blocks, its entry in the current LLVM block, whose
         arguments the caller has bound. `leave` emits each terminator that is not a branch.
         """
-        outer, self.leave = self.leave, leave
         blocks = _reverse_post_order(region)
         for block in blocks[1:]:
             self._blocks[block] = self.function.append_basic_block()
@@ -189,7 +189,6 @@ class Context:
                     leave(op)
                 else:
                     self.emit_op(op)
-        self.leave = outer
 
     def _entry_of(self, block: Block) -> ir.Block:
         return self._blocks.setdefault(block, self.b.block)
@@ -199,6 +198,23 @@ class Context:
         for phi, part in zip(self._phis[block], self.flat(operands), strict=True):
             phi.add_incoming(part, self.b.block)
         return self._blocks[block]
+
+
+def component_types(types: Iterable[Attribute], target: TargetRecord) -> list[ir.Type]:
+    """
+    The types of the LLVM values that SSA values of `types` are made of, in order.
+
+    Raises `UnsupportedError` for a type that kernels do not have.
+    """
+    flat: list[ir.Type] = []
+    for type in types:
+        if isinstance(type, MemRefType):
+            memref_value.element_type(type)
+            flat.append(ir.PointerType(addrspace=target.address_space(type.memory_space)))
+            flat += [I64] * (memref_value.component_count(type) - 1)
+        else:
+            flat.append(llvm_type(type))
+    return flat
 
 
 def _suffix(type: ir.Type) -> str:

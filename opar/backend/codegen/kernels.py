@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from llvmlite import ir
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType
+from xdsl.ir import Attribute, Operation
 
 from opar.backend.codegen.abi import KernelInfo, flatten, mangle
-from opar.backend.codegen.memref_value import element_type
+from opar.backend.codegen.context import Context, component_types
+from opar.backend.codegen.diagnostics import located
+from opar.backend.codegen.layout import is_workgroup
+from opar.backend.codegen.memref_value import element_type, rebuild
 from opar.backend.codegen.table import emitter
 from opar.backend.codegen.target import TargetRecord
 from opar.backend.codegen.types import byte_size
@@ -22,62 +27,111 @@ def emit_kernels(
     """
     LLVM IR for all kernels of `module`, and for each, by its MLIR name, how to launch it.
 
-    Raises `UnsupportedError` and `TargetLimitError` with the place, before anything is emitted
-    where an operation has no emitter.
+    Raises `UnsupportedError` and `TargetLimitError` with the place of the operation. LLVM ends
+    the process on what it cannot compile, so everything it might refuse is found here: the
+    operations and types in a walk before anything is emitted, the rest while emitting, which
+    builds the module in Python only.
     """
     kernels = [op for op in module.body.block.ops if isinstance(op, gpu.FuncOp) and op.is_kernel]
+    for op in module.body.block.ops:
+        _check_operations(op, target)
     for kernel in kernels:
-        _check(kernel, target)
+        _check_limits(kernel, target)
     llvm = ir.Module(name=module.sym_name.data)
     infos: dict[str, KernelInfo] = {}
     for kernel in kernels:
-        info = _info(kernel)
-        infos[kernel.sym_name.data] = info
-        target.emit_kernel(llvm, kernel, info.name)
+        with located(kernel):
+            info = _info(kernel, target)
+            infos[kernel.sym_name.data] = info
+            target.emit_kernel(llvm, kernel, info.name)
     return llvm, infos
 
 
-def _check(kernel: gpu.FuncOp, target: TargetRecord) -> None:
-    for op in kernel.body.walk():
+def _check_operations(function: Operation, target: TargetRecord) -> None:
+    for op in _operations(function):
         if emitter(op.name) is None:
             raise UnsupportedError(at(op, f"not supported in a kernel for {target.name}"))
-    shared = _static_shared(kernel)
-    if shared > target.limits.static_shared_bytes:
-        message = f"needs {shared} bytes of workgroup memory; {target.name} has"
-        raise TargetLimitError(at(kernel, f"{message} {target.limits.static_shared_bytes}"))
+        with located(op):
+            component_types(_types(op), target)
+
+
+def _operations(function: Operation) -> Iterator[Operation]:
+    for region in function.regions:
+        yield from region.walk()
+
+
+def _types(op: Operation) -> Iterator[Attribute]:
+    yield from op.result_types
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.arg_types
+
+
+def _check_limits(kernel: gpu.FuncOp, target: TargetRecord) -> None:
+    limits = target.limits
+    shared = _attribution_bytes(kernel)
+    if shared > limits.static_shared_bytes:
+        raise TargetLimitError(
+            at(
+                kernel,
+                f"needs {shared} bytes of workgroup memory; {target.name} has "
+                f"{limits.static_shared_bytes} for attributions; use smaller tiles"
+                + limits.shared_advice,
+            )
+        )
+    private = sum(_bytes(a.type) for a in kernel.private_attributions)
+    private += sum(_bytes(t) for op in _operations(kernel) for t in _stack_types(op))
+    if private > limits.private_bytes:
+        raise TargetLimitError(
+            at(
+                kernel,
+                f"needs {private} bytes of private memory a thread; {target.name} has "
+                f"{limits.private_bytes}; use a buffer in global memory",
+            )
+        )
     block = _sizes(kernel.known_block_size)
     if block is None:
         return
-    threads, most = math.prod(block), target.limits.threads_per_block
-    dims = target.limits.block_dim
-    if (most is not None and threads > most) or (
-        dims is not None and any(n > d for n, d in zip(block, dims, strict=True))
+    shape = "x".join(map(str, block))
+    if limits.threads_per_block is not None and math.prod(block) > limits.threads_per_block:
+        raise TargetLimitError(
+            at(
+                kernel,
+                f"has blocks of {shape} = {math.prod(block)} threads; {target.name} runs at "
+                f"most {limits.threads_per_block} a block; use more blocks",
+            )
+        )
+    if limits.block_dim is not None and any(
+        size > most for size, most in zip(block, limits.block_dim, strict=True)
     ):
-        message = f"has blocks of {'x'.join(map(str, block))} threads; {target.name} runs at most"
-        raise TargetLimitError(at(kernel, f"{message} {most}, {dims} in each dimension"))
+        most = "x".join(map(str, limits.block_dim))
+        raise TargetLimitError(
+            at(kernel, f"has blocks of {shape} threads; {target.name} takes at most {most}")
+        )
 
 
-def _info(kernel: gpu.FuncOp) -> KernelInfo:
-    try:
-        params = tuple(flatten(type) for type in kernel.function_type.inputs)
-    except UnsupportedError as error:
-        raise UnsupportedError(at(kernel, str(error))) from error
+def _stack_types(op: Operation) -> Iterator[Attribute]:
+    if op.name == "memref.alloca":
+        yield from op.result_types
+
+
+def _info(kernel: gpu.FuncOp, target: TargetRecord) -> KernelInfo:
     return KernelInfo(
-        mangle(kernel.sym_name.data),
-        params,
-        _static_shared(kernel),
+        target.symbol(mangle(kernel.sym_name.data)),
+        tuple(flatten(type) for type in kernel.function_type.inputs),
+        _attribution_bytes(kernel),
         _sizes(kernel.known_block_size),
         any(isinstance(op, gpu.DynamicSharedMemoryOp) for op in kernel.body.walk()),
     )
 
 
-def _static_shared(kernel: gpu.FuncOp) -> int:
-    total = 0
-    for argument in kernel.workgroup_attributions:
-        type = argument.type
-        assert isinstance(type, MemRefType)
-        total += math.prod(type.get_shape()) * byte_size(element_type(type))
-    return total
+def _attribution_bytes(kernel: gpu.FuncOp) -> int:
+    return sum(_bytes(argument.type) for argument in kernel.workgroup_attributions)
+
+
+def _bytes(type: Attribute) -> int:
+    assert isinstance(type, MemRefType)
+    return abs(math.prod(type.get_shape())) * byte_size(element_type(type))
 
 
 def _sizes(attribute: DenseArrayBase | None) -> tuple[int, int, int] | None:
@@ -87,6 +141,41 @@ def _sizes(attribute: DenseArrayBase | None) -> tuple[int, int, int] | None:
     return x, y, z
 
 
-def is_noalias(kernel: gpu.FuncOp, index: int) -> bool:
-    """Whether parameter `index` overlaps no other."""
-    return kernel.argument_attribute(index, "llvm.noalias") is not None
+# What both targets do with a function that holds the body of a kernel.
+
+
+def parameter_types(kernel: gpu.FuncOp, target: TargetRecord) -> list[ir.Type]:
+    """LLVM types of the flattened parameters of `kernel`."""
+    for type in kernel.function_type.inputs:
+        if isinstance(type, MemRefType) and is_workgroup(type.memory_space):
+            raise UnsupportedError("workgroup memory cannot be passed to a kernel by a launch")
+    return component_types(kernel.function_type.inputs, target)
+
+
+def bind_arguments(ctx: Context, kernel: gpu.FuncOp) -> None:
+    """
+    Give the parameters of `kernel` the first arguments of the function of `ctx`, and its
+    attributions their memory. Pointers get the attributes `llvm.noalias`, `llvm.align`.
+    """
+    arguments = ctx.function.args
+    position = 0
+    for index, parameter in enumerate(kernel.parameters):
+        own = arguments[position : position + len(ctx.component_types([parameter.type]))]
+        position += len(own)
+        if isinstance(parameter.type, MemRefType):
+            if kernel.argument_attribute(index, "llvm.noalias") is not None:
+                own[0].add_attribute("noalias")
+            alignment = kernel.argument_attribute(index, "llvm.align")
+            if isinstance(alignment, IntegerAttr):
+                own[0].attributes.align = alignment.value.data
+        ctx.bind([parameter], own)
+    ctx.known_block_size = _sizes(kernel.known_block_size)
+    for attribution in kernel.workgroup_attributions:
+        type = attribution.type
+        assert isinstance(type, MemRefType)
+        memory = ctx.target.workgroup_memory(ctx, type)
+        ctx.set(attribution, rebuild(ctx.b, type, [memory]))
+    for attribution in kernel.private_attributions:
+        type = attribution.type
+        assert isinstance(type, MemRefType)
+        ctx.set(attribution, rebuild(ctx.b, type, [ctx.private_memory(type)]))

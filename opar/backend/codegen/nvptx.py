@@ -10,16 +10,19 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation
 
 from opar.backend.codegen.context import Context
-from opar.backend.codegen.kernels import is_noalias
+from opar.backend.codegen.kernels import bind_arguments, parameter_types
 from opar.backend.codegen.layout import is_global, is_private, is_workgroup
-from opar.backend.codegen.memref_value import element_type, rebuild
+from opar.backend.codegen.memref_value import element_type
 from opar.backend.codegen.target import Limits, TargetRecord
-from opar.backend.codegen.types import F16, F32, I32, I64, byte_size
+from opar.backend.codegen.types import F16, F32, I1, I8, I32, I64, byte_size
 from opar.dialects import gpu
 from opar.errors import UnsupportedError
 
 SHARED = 3
 """LLVM's address space of workgroup memory on NVPTX."""
+
+DYNAMIC = "opar_dynamic_shared"
+"""The symbol of the memory whose size the launch gives."""
 
 _WARP = 32
 
@@ -30,24 +33,38 @@ _REGISTERS = {
     "grid_dim": "nctaid",
 }
 
-_SELECTED = {
-    "f16": frozenset(("fma", "fabs", "copysign", "ceil", "floor", "trunc", "roundeven")),
-}
+_HALF = frozenset(("fma", "fabs", "copysign", "ceil", "floor", "trunc", "roundeven"))
+"""Intrinsics that LLVM selects on f16 directly."""
+
+_FAST_SELECTED = frozenset(("sin", "cos", "tanh"))
+"""Functions on f32 that LLVM selects as an approximation, where `afn` allows it."""
+
+_FAST = frozenset(("exp", "log", "log2", "log10", "tan", "pow"))
+"""Functions on f32 of which libdevice has an approximation, `__nv_fast_expf`."""
 
 
 class NVPTXRecord(TargetRecord):
     """
     The record of one architecture (`sm_90`). Math functions are libdevice's: `needs_libdevice`
-    names the first operation that calls one, None where none does.
+    is the first operation that calls one, None where none does.
     """
 
     native_bfloat = True
     native_half_from_double = True
-    limits = Limits(1024, (1024, 1024, 64), 48 << 10)
+    limits = Limits(
+        threads_per_block=1024,
+        block_dim=(1024, 1024, 64),
+        static_shared_bytes=48 << 10,
+        private_bytes=512 << 10,
+        shared_advice=" or gpu.dynamic_shared_memory",
+    )
 
     def __init__(self, arch: str):
         self.name = arch
         self.needs_libdevice: Operation | None = None
+
+    def symbol(self, name: str) -> str:
+        return name
 
     def address_space(self, space: Attribute) -> int:
         if is_workgroup(space):
@@ -80,13 +97,39 @@ class NVPTXRecord(TargetRecord):
 
     def workgroup_memory(self, ctx: Context, type: MemRefType) -> ir.Value:
         element = element_type(type)
-        array = ir.ArrayType(element, math.prod(type.get_shape()))
-        name = ctx.module.get_unique_name("workgroup")
+        stored = I8 if element == I1 else element
+        array = ir.ArrayType(stored, max(math.prod(type.get_shape()), 1))
+        name = ctx.module.get_unique_name("opar_shared").replace(".", "_")
         memory = ir.GlobalVariable(ctx.module, array, name, addrspace=SHARED)
         memory.linkage = "internal"
-        memory.initializer = ir.Constant(array, ir.Undefined)  # pyright: ignore
-        memory.align = max(16, byte_size(element))
+        memory.initializer = ir.Constant(array, ir.Undefined)
+        memory.align = max(16, byte_size(stored))
         return memory
+
+    def dynamic_memory(self, ctx: Context) -> tuple[ir.Value, ir.Value]:
+        memory = ctx.module.globals.get(DYNAMIC)
+        if memory is None:
+            memory = ir.GlobalVariable(ctx.module, ir.ArrayType(I8, 0), DYNAMIC, addrspace=SHARED)
+            memory.linkage = "external"
+            memory.align = 16
+        size = ctx.b.asm(
+            ir.FunctionType(I32, []), "mov.u32 $0, %dynamic_smem_size;", "=r", [], False
+        )
+        return memory, ctx.b.zext(size, I64)
+
+    def exchange(
+        self, ctx: Context, mode: str, value: ir.Value, offset: ir.Value, width: ir.Value
+    ) -> tuple[ir.Value, ir.Value]:
+        b = ctx.b
+        # PTX: bits 8-12 of the clamp are the segment mask, bits 0-4 the last lane (0 for up).
+        segment = b.shl(b.sub(ir.Constant(I32, _WARP), width), ir.Constant(I32, 8))
+        last = ir.Constant(I32, 0 if mode == "up" else _WARP - 1)
+        kind = {"xor": "bfly", "up": "up", "down": "down", "idx": "idx"}[mode]
+        result = ir.LiteralStructType([I32, I1])
+        callee = ctx.declare(f"llvm.nvvm.shfl.sync.{kind}.i32p", result, [I32] * 4)
+        everyone = ir.Constant(I32, 0xFFFFFFFF)
+        pair = b.call(callee, [everyone, value, offset, b.or_(segment, last)])
+        return b.extract_value(pair, 0), b.extract_value(pair, 1)
 
     def math_call(
         self, ctx: Context, op: Operation, name: str, operands: Sequence[ir.Value], fast: bool
@@ -94,49 +137,24 @@ class NVPTXRecord(TargetRecord):
         if self.needs_libdevice is None:
             self.needs_libdevice = op
         type = operands[0].type
-        symbol = f"__nv_{name}{'f' if type == F32 else ''}"
-        callee = ctx.declare(symbol, type, [v.type for v in operands])
-        return ctx.b.call(callee, operands)
+        prefix = "fast_" if fast and type == F32 and name in _FAST else ""
+        symbol = f"__nv_{prefix}{name}{'f' if type == F32 else ''}"
+        return ctx.b.call(ctx.declare(symbol, type, [v.type for v in operands]), operands)
 
     def selects(self, intrinsic: str, element: ir.Type, fast: bool) -> bool:
         if element == F16:
-            return intrinsic in _SELECTED["f16"]
-        return element == F32 and fast and intrinsic in ("sin", "cos")
+            return intrinsic in _HALF
+        if element == F32:
+            return intrinsic == "exp2" or (fast and intrinsic in _FAST_SELECTED)
+        return False
 
     def emit_kernel(self, module: ir.Module, op: gpu.FuncOp, name: str) -> None:
-        types: list[ir.Type] = []
-        counts: list[int] = []
-        probe = Context(ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), []), "probe"), self)
-        for type in op.function_type.inputs:
-            parts = probe.component_types([type])
-            types += parts
-            counts.append(len(parts))
-        function = ir.Function(module, ir.FunctionType(ir.VoidType(), types), name)
+        signature = ir.FunctionType(ir.VoidType(), parameter_types(op, self))
+        function = ir.Function(module, signature, name)
         function.calling_convention = "ptx_kernel"
         ctx = Context(function, self)
-        position = 0
-        for index, (argument, count) in enumerate(zip(op.parameters, counts, strict=True)):
-            own = function.args[position : position + count]
-            if isinstance(argument.type, MemRefType) and is_noalias(op, index):
-                own[0].add_attribute("noalias")
-            ctx.bind([argument], own)
-            position += count
-        for argument in op.workgroup_attributions:
-            assert isinstance(argument.type, MemRefType)
-            memory = self.workgroup_memory(ctx, argument.type)
-            ctx.set(argument, rebuild(ctx.b, argument.type, [memory]))
-        bind_private(ctx, op)
+        bind_arguments(ctx, op)
         ctx.emit_blocks(op.body, lambda terminator: ctx.b.ret_void())
-
-
-def bind_private(ctx: Context, op: gpu.FuncOp) -> None:
-    """Stack memory for the private attributions of a kernel."""
-    for argument in op.private_attributions:
-        type = argument.type
-        assert isinstance(type, MemRefType)
-        element = element_type(type)
-        slot = ctx.alloca(ir.ArrayType(element, math.prod(type.get_shape())), byte_size(element))
-        ctx.set(argument, rebuild(ctx.b, type, [slot]))
 
 
 def _special(ctx: Context, register: str) -> ir.Value:

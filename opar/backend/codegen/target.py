@@ -23,6 +23,9 @@ class Limits:
     threads_per_block: int | None
     block_dim: tuple[int, int, int] | None
     static_shared_bytes: int
+    private_bytes: int
+    shared_advice: str = ""
+    """What else to do about too much static workgroup memory."""
 
 
 class TargetRecord(ABC):
@@ -35,6 +38,10 @@ class TargetRecord(ABC):
     """Whether LLVM converts between float and bfloat here without a library call."""
     native_half_from_double: bool
     """Whether LLVM converts double to half here without a library call."""
+
+    @abstractmethod
+    def symbol(self, name: str) -> str:
+        """The symbol of a kernel whose mangled name is `name`."""
 
     @abstractmethod
     def address_space(self, space: Attribute) -> int:
@@ -55,6 +62,19 @@ class TargetRecord(ABC):
     @abstractmethod
     def workgroup_memory(self, ctx: Context, type: MemRefType) -> ir.Value:
         """A pointer to static memory of `type` that the threads of a block share."""
+
+    @abstractmethod
+    def dynamic_memory(self, ctx: Context) -> tuple[ir.Value, ir.Value]:
+        """The pointer to the launch's dynamic workgroup memory and its size in bytes (i64)."""
+
+    @abstractmethod
+    def exchange(
+        self, ctx: Context, mode: str, value: ir.Value, offset: ir.Value, width: ir.Value
+    ) -> tuple[ir.Value, ir.Value]:
+        """
+        `value` (i32) of another lane of the subgroup and whether that lane is in range; `mode` is
+        `xor`, `up`, `down` or `idx`, `offset` and `width` i32, as in `gpu.shuffle`.
+        """
 
     @abstractmethod
     def math_call(
