@@ -1,6 +1,11 @@
 """Operations that no token orders really run at the same time: shown with a latch, not a clock."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,22 +19,35 @@ TRIES = {"cpu": 200_000_000, "cuda": 10_000_000}
 
 def meet(entry: str, device: str, tries: int) -> tuple[int, int]:
     program = opar.compile(LATCH, entry, device, pipeline="gpu-assign-streams")
-    arrays = [np.zeros(1, np.int32) for _ in range(4)]
-    if device == "cuda":
-        arrays = [to_gpu(a) for a in arrays]
+    host = [np.zeros(1, np.int32) for _ in range(4)]
+    arrays = [to_gpu(a) for a in host] if device == "cuda" else host
     program(*arrays, tries)
-    return tuple(int(a.get()[0] if device == "cuda" else a[0]) for a in arrays[2:])
+    first, second = (from_gpu(a) if device == "cuda" else a for a in arrays[2:])
+    return int(first[0]), int(second[0])
 
 
-def to_gpu(array: np.ndarray):
-    import pycuda.gpuarray as gpuarray
-
+@contextmanager
+def gpu_context() -> Iterator[None]:
     device = opar.get_device("cuda")
     device.context.push()
     try:
-        return gpuarray.to_gpu(array)
+        yield
     finally:
         device.driver.Context.pop()
+
+
+def to_gpu(array: np.ndarray) -> Any:
+    """A PyCUDA array with the contents of `array`."""
+    from pycuda import gpuarray
+
+    with gpu_context():
+        return gpuarray.to_gpu(array)
+
+
+def from_gpu(array: Any) -> np.ndarray:
+    """The contents of a PyCUDA array."""
+    with gpu_context():
+        return array.get()
 
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]

@@ -131,7 +131,7 @@ def test_overlap_takes_another_version(device: str) -> None:
 
 @pytest.mark.gpu
 def test_gpu_arrays_are_used_in_place(generator: np.random.Generator) -> None:
-    from tests.test_concurrency import to_gpu
+    from tests.test_concurrency import from_gpu, to_gpu
 
     program = opar.compile(IN_PLACE, device="cuda")
     host = random(generator, 5000)
@@ -139,11 +139,11 @@ def test_gpu_arrays_are_used_in_place(generator: np.random.Generator) -> None:
     program(x, y, 2.0)
     reference = np.empty_like(host)
     in_place_reference(host, reference, 2.0)
-    np.testing.assert_array_equal(y.get(), reference)
-    np.testing.assert_array_equal(x.get(), host)
+    np.testing.assert_array_equal(from_gpu(y), reference)
+    np.testing.assert_array_equal(from_gpu(x), host)
     program(x, x, 2.0)
     in_place_reference(host, host, 2.0)
-    np.testing.assert_array_equal(x.get(), host)
+    np.testing.assert_array_equal(from_gpu(x), host)
 
 
 @pytest.mark.gpu

@@ -179,7 +179,7 @@ class _FunctionBuffers:
             for dim, size in enumerate(host.type.get_shape()):
                 if size == builtin.DYNAMIC_INDEX:
                     index = arith.ConstantOp.from_int_and_width(dim, builtin.IndexType())
-                    dim_op = memref.DimOp.from_source_and_index(host, index)
+                    dim_op = memref.DimOp(host, index)
                     self._insert([index, dim_op], place, launch)
                     sizes.append(dim_op.result)
         alloc = gpu.AllocOp(host.type, dynamic_sizes=sizes)
