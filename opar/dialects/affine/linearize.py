@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     UnitAttr,
     i64,
 )
@@ -53,7 +54,9 @@ def _parse_index_types(parser: Parser) -> Sequence[Attribute]:
     return types or []
 
 
-def _verify_basis(static: DenseArrayBase, dynamic: Sequence[SSAValue], needed: int) -> None:
+def _verify_basis(
+    static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue], needed: int
+) -> None:
     values = static.get_values()
     if values.count(DYNAMIC_INDEX) != len(dynamic):
         raise VerifyException("expected an operand for each dynamic element of the basis")
@@ -65,7 +68,9 @@ def _verify_basis(static: DenseArrayBase, dynamic: Sequence[SSAValue], needed: i
         raise VerifyException("the elements of the basis must be positive")
 
 
-def _basis(static: DenseArrayBase, dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+def _basis(
+    static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]
+) -> list[SSAValue | int]:
     remaining = iter(dynamic)
     return [next(remaining) if v == DYNAMIC_INDEX else int(v) for v in static.get_values()]
 

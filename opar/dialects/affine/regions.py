@@ -29,7 +29,7 @@ def verify_yield(region: Region, types: Sequence[Attribute]) -> None:
         raise VerifyException("the types of the yielded values and of the results differ")
 
 
-def parse_optional_arrow_types(parser: Parser) -> list[Attribute]:
+def parse_optional_arrow_types(parser: Parser) -> Sequence[Attribute]:
     """`-> type` or `-> (types)`, or nothing."""
     if parser.parse_optional_punctuation("->") is None:
         return []
