@@ -30,6 +30,7 @@ _PRECEDENCE = {
     AffineBinaryOpKind.FloorDiv: 20,
     AffineBinaryOpKind.CeilDiv: 20,
 }
+_PRIMARY = 30
 
 
 class SSAExpressionParser(ExpressionParser):
@@ -156,6 +157,11 @@ def print_expression(
             printer.print_string("symbol(")
             printer.print_ssa_value(operands[dims + position])
             printer.print_string(")")
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.Mul, lhs=lhs, rhs=AffineConstantExpr(value=-1)
+        ):
+            printer.print_string("-")
+            nested(lhs, _PRIMARY)
         case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
             precedence = _PRECEDENCE[kind]
             with printer.in_parens() if precedence < outer else nullcontext():
