@@ -81,7 +81,7 @@ func.func @expressions(%n: index, %a: memref<?x?xf32>) {
       %2 = affine.load %a[(%i - (%j - symbol(%n))) * 3, -(%i + 1) + 5] : memref<?x?xf32>
       %3 = affine.load %a[((%i mod 8) * 4) floordiv 2, (%i * 4) mod 6 floordiv 2] : memref<?x?xf32>
       %4 = affine.load %a[0, symbol(%n) + symbol(%n) * 2] : memref<?x?xf32>
-      %5 = affine.load %a[%n, %n + symbol(%n)] : memref<?x?xf32>
+      %5 = affine.load %a[%n, %n + %n] : memref<?x?xf32>
       %d:2 = affine.delinearize_index %i into (4, 8) : index, index
       %6 = affine.load %a[%d#1 + 1, %i] : memref<?x?xf32>
       affine.store %0, %a[-%i + 3, symbol(%n) - %j] : memref<?x?xf32>
@@ -220,7 +220,7 @@ func.func @scopes(%a: memref<?xf32>, %h: memref<index>, %c: index) {
 // CHECK-NEXT:         %2 = affine.load %a[(%i - (%j - symbol(%n))) * 3, -(%i + 1) + 5] : memref<?x?xf32>
 // CHECK-NEXT:         %3 = affine.load %a[%i mod 8 * 4 floordiv 2, %i * 4 mod 6 floordiv 2] : memref<?x?xf32>
 // CHECK-NEXT:         %4 = affine.load %a[0, symbol(%n) + symbol(%n) * 2] : memref<?x?xf32>
-// CHECK-NEXT:         %5 = affine.load %a[%n, %n + symbol(%n)] : memref<?x?xf32>
+// CHECK-NEXT:         %5 = affine.load %a[%n, %n + %n] : memref<?x?xf32>
 // CHECK-NEXT:         %d, %d_1 = affine.delinearize_index %i into (4, 8) : index, index
 // CHECK-NEXT:         %6 = affine.load %a[%d_1 + 1, %i] : memref<?x?xf32>
 // CHECK-NEXT:         affine.store %0, %a[-%i + 3, symbol(%n) - %j] : memref<?x?xf32>
