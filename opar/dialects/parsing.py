@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 
 from xdsl.context import Context
@@ -10,10 +11,18 @@ from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Input
+from xdsl.utils.mlir_lexer import MLIRLexer
 
 from opar.dialects import register_dialects
 from opar.dialects.expression_parser import ExpressionParser
 from opar.errors import SourceError, at
+
+
+class _Lexer(MLIRLexer):
+    """xDSL's lexer takes exponential time on a string that never ends; this one does not."""
+
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
 
 class LocatingParser(Parser):
@@ -23,7 +32,9 @@ class LocatingParser(Parser):
     """
 
     def __init__(self, ctx: Context, text: str, name: str, line_offset: int = 0):
-        super().__init__(ctx, text, name)
+        super().__init__(ctx, "", name)
+        self._parser_state.lexer = _Lexer(Input(text, name))
+        self._parser_state.current_token = self._parser_state.lexer.lex()
         self._file = StringAttr(name)
         self._line_offset = line_offset
         self._line_starts = [0] + [i + 1 for i, c in enumerate(text) if c == "\n"]
@@ -66,7 +77,10 @@ def parse_module(
     `name` is the file name that locations and messages show; `line_offset` is added to the lines
     (for a chunk of a split file). Raises `SourceError` with file:line:col on text that is not MLIR.
     """
-    parser = LocatingParser(ctx or new_context(), text, name, line_offset)
+    try:
+        parser = LocatingParser(ctx or new_context(), text, name, line_offset)
+    except ParseError as error:  # the very first token
+        raise SourceError(f"{name}:{1 + line_offset}:1: {error.msg}") from error
     try:
         return parser.parse_module(implicit_module)
     except ParseError as error:

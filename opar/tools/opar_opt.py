@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from typing import IO
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.frontend.mlir import MLIRFrontend
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from opar.dialects import register_dialects
 from opar.dialects.parsing import parse_module, verify
+from opar.errors import SourceError
 from opar.transforms import parse_pipeline, pass_factories
-
-
-@dataclass(frozen=True)
-class LocatedMLIRFrontend(MLIRFrontend):
-    """xDSL's MLIR frontend, with a source location on every operation."""
-
-    def parse(self, ctx: Context, input: IO[bytes], input_name: str = "input") -> ModuleOp:
-        module = parse_module(
-            input.read().decode(), input_name, ctx, implicit_module=not self.no_implicit_module
-        )
-        verify(module)
-        return module
 
 
 class OparOptMain(xDSLOptMain):
@@ -37,7 +23,36 @@ class OparOptMain(xDSLOptMain):
         register_dialects(self.ctx)
 
     def register_all_frontends(self) -> None:
-        self.available_frontends["mlir"] = lambda: LocatedMLIRFrontend
+        from xdsl.frontend.mlir import MLIRFrontend
+
+        self.available_frontends["mlir"] = lambda: MLIRFrontend
+
+    def get_input_stream(self) -> tuple[IO[bytes], str]:
+        """Standard input for no file or `-`; every file is MLIR, whatever its name."""
+        if self.args.input_file in (None, "-"):
+            return sys.stdin.buffer, "mlir"
+        return open(self.args.input_file, "rb"), "mlir"
+
+    def get_input_name(self) -> str:
+        return "<stdin>" if self.args.input_file in (None, "-") else self.args.input_file
+
+    def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp:
+        """Parse and verify, with the source location of every operation."""
+        name = self.get_input_name()
+        try:
+            text = chunk.read().decode()
+        except UnicodeDecodeError as error:
+            raise SourceError(f"{name}: not a text file: {error}") from error
+        module = parse_module(
+            text,
+            name,
+            self.ctx,
+            implicit_module=not self.args.no_implicit_module,
+            line_offset=start_offset,
+        )
+        if not self.args.disable_verify:
+            verify(module)
+        return module
 
     def register_all_passes(self) -> None:
         for name, factory in pass_factories().items():
