@@ -18,11 +18,10 @@ from opar.errors import DeviceError, OptionError, at
 _TRIPLE = "nvptx64-nvidia-cuda"
 
 ARCHITECTURES = (
-    ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a")
-    + ("sm_100", "sm_100a", "sm_100f", "sm_101", "sm_101a", "sm_103", "sm_103a", "sm_103f")
-    + ("sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f")
-    + ("sm_121", "sm_121a", "sm_121f")
-)
+    "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a",
+    "sm_100", "sm_100a", "sm_100f", "sm_101", "sm_101a", "sm_103", "sm_103a", "sm_103f",
+    "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f",
+)  # fmt: skip
 """What LLVM 22 knows, from Volta on: the first with `shfl.sync` and independent threads."""
 
 

@@ -92,7 +92,9 @@ def flatten(type: Attribute) -> tuple[Param, ...]:
     if isinstance(type, MemRefType):
         strides = memref_strides(type)
         if scalar_name(type.element_type) is None:
-            raise UnsupportedError(f"a memref of {type.element_type} cannot be a kernel argument")
+            raise UnsupportedError(
+                f"{type} cannot be a kernel argument: its elements are not scalars"
+            )
         sizes = tuple(
             Param("size", "i64", dim)
             for dim, size in enumerate(type.get_shape())

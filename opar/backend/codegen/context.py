@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from opar.backend.codegen import memref_value
+from opar.backend.codegen.diagnostics import located
 from opar.backend.codegen.memref_value import MemRefValue
 from opar.backend.codegen.table import emitter
 from opar.backend.codegen.target import TargetRecord
 from opar.backend.codegen.types import I1, I8, I64, byte_size, element_of, llvm_type
-from opar.backend.codegen.diagnostics import located
 from opar.errors import UnsupportedError, at
 
 Lowered = ir.Value | MemRefValue
@@ -92,10 +92,11 @@ class Context:
 
     def hardware_id(self, kind: str, dim: int) -> ir.Value:
         """An i64 id or size; `kind` is `thread_id`, `block_id`, `block_dim` or `grid_dim`."""
-        if kind == "block_dim" and self.known_block_size is not None:
-            return ir.Constant(I64, self.known_block_size[dim])
-        if kind == "thread_id" and self.known_block_size is not None:
-            if self.known_block_size[dim] == 1:
+        if self.known_block_size is not None:
+            size = self.known_block_size[dim]
+            if kind == "block_dim":
+                return ir.Constant(I64, size)
+            if kind == "thread_id" and size == 1:
                 return ir.Constant(I64, 0)
         known = self.ids.get((kind, dim))
         return self.target.hardware_id(self, kind, dim) if known is None else known
@@ -134,6 +135,7 @@ class Context:
         with self.b.goto_block(self.entry):
             slot = self.b.alloca(type)
             slot.align = align
+            slot.type = ir.PointerType()  # llvmlite's is typed, and would refuse elements
         return slot
 
     def private_memory(self, type: MemRefType, alignment: int = 1) -> ir.Value:

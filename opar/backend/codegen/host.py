@@ -30,9 +30,11 @@ from opar.dialects import gpu
 from opar.errors import UnsupportedError
 
 _INTRINSICS = frozenset(
-    ("acos", "asin", "atan", "atan2", "cos", "cosh", "exp", "exp2", "log", "log10", "log2", "pow")
-    + ("sin", "sinh", "tan", "tanh")
-)
+    (
+        "acos", "asin", "atan", "atan2", "cos", "cosh", "exp", "exp2",
+        "log", "log10", "log2", "pow", "sin", "sinh", "tan", "tanh",
+    )
+)  # fmt: skip
 """Functions that LLVM lowers to libm's: it can fold, hoist and vectorise around them."""
 
 _ONE_THREAD = (1, 1, 1)

@@ -112,7 +112,9 @@ def _check_limits(kernel: gpu.FuncOp, target: TargetRecord) -> None:
 
 def _stack_types(op: Operation) -> Iterator[Attribute]:
     if op.name == "memref.alloca":
-        yield from op.result_types
+        yield from (
+            t for t in op.result_types if isinstance(t, MemRefType) and t.has_static_shape()
+        )
 
 
 def _info(kernel: gpu.FuncOp, target: TargetRecord) -> KernelInfo:
@@ -131,7 +133,7 @@ def _attribution_bytes(kernel: gpu.FuncOp) -> int:
 
 def _bytes(type: Attribute) -> int:
     assert isinstance(type, MemRefType)
-    return abs(math.prod(type.get_shape())) * byte_size(element_type(type))
+    return math.prod(type.get_shape()) * byte_size(element_type(type))
 
 
 def _sizes(attribute: DenseArrayBase | None) -> tuple[int, int, int] | None:

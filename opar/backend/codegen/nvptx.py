@@ -104,6 +104,7 @@ class NVPTXRecord(TargetRecord):
         memory.linkage = "internal"
         memory.initializer = ir.Constant(array, ir.Undefined)
         memory.align = max(16, byte_size(stored))
+        memory.type = ir.PointerType(addrspace=SHARED)
         return memory
 
     def dynamic_memory(self, ctx: Context) -> tuple[ir.Value, ir.Value]:
@@ -112,6 +113,7 @@ class NVPTXRecord(TargetRecord):
             memory = ir.GlobalVariable(ctx.module, ir.ArrayType(I8, 0), DYNAMIC, addrspace=SHARED)
             memory.linkage = "external"
             memory.align = 16
+            memory.type = ir.PointerType(addrspace=SHARED)
         size = ctx.b.asm(
             ir.FunctionType(I32, []), "mov.u32 $0, %dynamic_smem_size;", "=r", [], False
         )
