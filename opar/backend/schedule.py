@@ -194,7 +194,7 @@ class Schedule:
         recorded = self.recorded
         for i, op in enumerate(self.operations):
             stream = "host" if op.stream is None else f"stream {op.stream}"
-            line = f"  {i:>3}  {stream:<9}  {type(op).__name__.lower():<6} {self._detail(op)}"
+            line = f"  {i:>3}  {stream:<9}  {type(op).__name__.lower():<6} {self.detail(op)}"
             if op.dependencies:
                 line += f"  after {', '.join(map(str, op.dependencies))}"
             if i in recorded:
@@ -202,7 +202,8 @@ class Schedule:
             lines.append(f"{line}  {op.location}".rstrip())
         return "\n".join(lines)
 
-    def _detail(self, op: Operation) -> str:
+    def detail(self, op: Operation) -> str:
+        """What `op` works on, for people: buffers with sizes, kernel with grid and block."""
         if isinstance(op, Alloc | Free):
             buffer = self.buffers[op.buffer]
             sizes = "x".join(self._show(s) for s in buffer.size)

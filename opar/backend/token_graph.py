@@ -21,10 +21,9 @@ def to_dot(schedule: Schedule) -> str:
     number = {id(op): i for i, op in enumerate(schedule.operations)}
 
     def node(op: Operation) -> dict[str, str]:
-        kind = type(op).__name__.lower()
-        name = op.name if op.name in (kind, "memcpy", "memset") else f"{kind} {op.name}"
         where = "host" if op.stream is None else f"stream {op.stream}"
-        attributes = {"label": f'"{number[id(op)]}: {name}\\n{where}"', "shape": "box"}
+        what = f"{number[id(op)]}: {type(op).__name__.lower()} {schedule.detail(op)}"
+        attributes = {"label": f"{what}\\n{where}", "shape": "box"}
         if op.stream is not None:
             hue = op.stream * 0.382 % 1
             attributes |= {"style": "filled", "fillcolor": f'"{hue:.3f} 0.25 1.0"'}

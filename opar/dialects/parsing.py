@@ -45,7 +45,8 @@ class LocatingParser(Parser):
         return line + self._line_offset, position - self._line_starts[line - 1] + 1
 
     def parse_operation(self) -> Operation:
-        line, column = self.line_and_column(self._current_token.span.start)
+        self._start = self._current_token.span.start
+        line, column = self.line_and_column(self._start)
         op = super().parse_operation()
         if isinstance(op.location, UnknownLoc):
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
@@ -56,6 +57,12 @@ class LocatingParser(Parser):
 
     def parse_affine_set(self) -> AffineSet:
         return ExpressionParser(self._parser_state).parse_affine_set()
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        op = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if op is None:
+            self.raise_error(f"unknown operation '{name}'", self._start)
+        return op
 
 
 def new_context(allow_unregistered: bool = False) -> Context:
