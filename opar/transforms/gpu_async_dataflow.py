@@ -14,7 +14,7 @@ from xdsl.traits import IsTerminator
 from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis, root
 from opar.analysis.dependence import HazardKind, analyse, minimal
-from opar.dialects import gpu
+from opar.dialects import gpu, memref
 from opar.errors import UnsupportedError, at
 
 
@@ -44,8 +44,11 @@ class GpuAsyncDataflowPass(ModulePass):
     1. an asynchronous operation (launch, memcpy, memset, alloc, dealloc) gets the token of each
        earlier operation that it conflicts with (`opar.analysis.dependence`) and that no other of
        its dependencies already waits for; tokens that it had stay;
-    2. any other operation runs on the host: a `gpu.wait` on what it conflicts with goes before it;
-    3. what is still running at the end of the block is waited for once, before the terminator.
+    2. any other operation runs on the host: a `gpu.wait` on what it conflicts with goes before it
+       (a deallocation by the host moves to the end of the block first, so that the host does not
+       wait for it in the middle);
+    3. what is still running at the end of the block is waited for once, before the terminator
+       and these deallocations.
 
     Operations with an explicit stream and `host_shared` allocations stay synchronous.
 
@@ -114,6 +117,7 @@ class _BlockTokens:
 
     def rewrite(self) -> None:
         """Add the tokens and waits."""
+        end = self._sink_deallocations()
         operations = list(self.block.ops)
         dependences = analyse(operations, self.accesses)
         # ancestors[i]: complete once operation i is.
@@ -130,16 +134,34 @@ class _BlockTokens:
                     for p, found in hazards.items()
                     if any(h.kind is not HazardKind.TOKEN for h in found)
                 ]
-                if op.has_trait(IsTerminator):
-                    conflicting = self._running_at_end(op, operations)
+                if op is end:
+                    conflicting = self._running_at_end(operations[-1])
                 self._host_wait(op, conflicting)
+
+    def _sink_deallocations(self) -> Operation | None:
+        """
+        Move the deallocations by the host behind everything else; returns where the block ends:
+        the first of them, or the terminator.
+        """
+        terminator = self.block.last_op
+        if terminator is None or not terminator.has_trait(IsTerminator):
+            return None
+        end = terminator
+        if any(_is_asynchronous(op) for op in self.block.ops):
+            for op in list(self.block.ops):
+                by_host = isinstance(op, gpu.DeallocOp) and not _is_asynchronous(op)
+                if by_host or isinstance(op, memref.DeallocOp):
+                    op.detach()
+                    self.block.insert_op_before(op, terminator)
+                    end = op if end is terminator else end
+        return end
 
     def _running(self, candidates: Sequence[int] | dict[int, object]) -> list[int]:
         """Those of `candidates` that have a token and may still run, without implied ones."""
         running = [p for p in candidates if p in self.tokens and not self.complete >> p & 1]
         return minimal(running, self.ancestors)
 
-    def _running_at_end(self, terminator: Operation, operations: list[Operation]) -> list[int]:
+    def _running_at_end(self, terminator: Operation) -> list[int]:
         """What the block must wait for: all that it started and does not hand on as a token."""
         handed = 0
         for i, token in self.tokens.items():

@@ -142,9 +142,8 @@ module attributes {gpu.container_module} {
     // CHECK-NEXT: %[[C:.*]] = gpu.memcpy async [%[[D]]] %d, %a
     // CHECK-NEXT: %[[K:.*]] = gpu.launch_func async [%[[C]]] @k::@copy
     // CHECK-NEXT: %[[F:.*]] = gpu.dealloc async [%[[K]]] %d
-    // CHECK-NEXT: gpu.wait [%[[K]]]
-    // CHECK-NEXT: gpu.dealloc %h
     // CHECK-NEXT: gpu.wait [%[[F]]]
+    // CHECK-NEXT: gpu.dealloc %h
     return
   }
 
@@ -166,6 +165,25 @@ module attributes {gpu.container_module} {
     // CHECK-NEXT: gpu.wait [%[[P]]]
     // CHECK-NEXT: %[[A:.*]] = gpu.launch_func async @k::@copy
     // CHECK-NEXT: gpu.wait [%[[Q]], %[[A]]]
+    return
+  }
+
+  // The host frees after the last launch, so that it waits once.
+  // CHECK-LABEL: func.func @deallocations
+  func.func @deallocations(%a: memref<8xf32>) {
+    %c1 = arith.constant 1 : index
+    %p = memref.alloc() : memref<8xf32>
+    %q = memref.alloc() : memref<8xf32>
+    gpu.launch_func @k::@copy blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<8xf32>, %p : memref<8xf32>)
+    memref.dealloc %p : memref<8xf32>
+    gpu.launch_func @k::@copy blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<8xf32>, %q : memref<8xf32>)
+    memref.dealloc %q : memref<8xf32>
+    // CHECK:      %[[P:.*]] = gpu.launch_func async @k::@copy
+    // CHECK-NEXT: %[[Q:.*]] = gpu.launch_func async @k::@copy
+    // CHECK-NEXT: gpu.wait [%[[P]], %[[Q]]]
+    // CHECK-NEXT: memref.dealloc %p
+    // CHECK-NEXT: memref.dealloc %q
+    // CHECK-NEXT: return
     return
   }
 
