@@ -28,6 +28,8 @@ _WHERE = {
 
 def __getattr__(name: str) -> Any:
     """Import on first use: a cached program needs no xDSL, and a pass no LLVM."""
+    if name in ("errors", "passes", "transforms"):
+        return import_module(f"opar.{name}")
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'opar' has no attribute '{name}'")
