@@ -8,6 +8,7 @@ of their start, and which pairs overlapped. Needs a GPU and cupti-python.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ def measure(size: int) -> None:
     print(f"  the two products overlap for {shared / 1e3:.1f} us, {shared / shorter:.0%}")
 
 
+def main(sizes: Sequence[str]) -> None:
+    """Measure each of `sizes`."""
+    for size in sizes:
+        measure(int(size))
+
+
 if __name__ == "__main__":
-    for text in sys.argv[1:] or ("128", "512", "1024"):
-        measure(int(text))
+    main(sys.argv[1:] or ("128", "512", "1024"))
