@@ -41,29 +41,33 @@ def products_and_sums(n: int, width: int) -> str:
     return "\n".join([*lines, "  return", "}"])
 
 
-def main() -> None:
-    """Print microseconds a call for each case: medians of 51 calls in turn."""
+def measure(n: int, width: int) -> str:
+    """The figures of one case: medians of 51 calls in turn."""
     from tests.test_concurrency import from_gpu, to_gpu
 
     passes = ",".join(
-        str(p.spec(include_default=True))
+        str(p.spec())
         for p in OparPipelinePass("cuda", assume_noalias_args=True).passes()
         if not isinstance(p, GpuAssignStreamsPass)
     )
+    text = products_and_sums(n, width)
+    streams = opar.compile(text, device="cuda")
+    single = opar.compile(text, device="cuda", pipeline=passes)
+    assert (streams.schedule.streams, single.schedule.streams) == (width, 1)
+    generator = np.random.default_rng()
+    a, b = (generator.standard_normal((n, n)).astype(np.float32) for _ in range(2))
+    arrays = to_gpu(a), to_gpu(b), to_gpu(np.full((n, n), np.nan, np.float32))
+    many, one = medians(lambda: streams(*arrays), lambda: single(*arrays), repeat=51)
+    reference = width * (a.astype(np.float64) @ b.astype(np.float64))
+    error = np.linalg.norm(from_gpu(arrays[2]) - reference) / np.linalg.norm(reference)
+    assert error < 1e-5, error
+    return f"{width} streams {many * 1e6:.0f} us, one {one * 1e6:.0f} us, ratio {many / one:.2f}"
+
+
+def main() -> None:
+    """Print microseconds a call for each case."""
     for n, width in CASES:
-        text = products_and_sums(n, width)
-        streams = opar.compile(text, device="cuda")
-        single = opar.compile(text, device="cuda", pipeline=passes)
-        assert (streams.schedule.streams, single.schedule.streams) == (width, 1)
-        generator = np.random.default_rng()
-        a, b = (generator.standard_normal((n, n)).astype(np.float32) for _ in range(2))
-        arrays = to_gpu(a), to_gpu(b), to_gpu(np.full((n, n), np.nan, np.float32))
-        many, one = medians(lambda: streams(*arrays), lambda: single(*arrays), repeat=51)
-        reference = width * (a.astype(np.float64) @ b.astype(np.float64))
-        error = np.linalg.norm(from_gpu(arrays[2]) - reference) / np.linalg.norm(reference)
-        assert error < 1e-5, error
-        figures = f"{width} streams {many * 1e6:.0f} us, one {one * 1e6:.0f} us"
-        print(f"N = {n}, W = {width}: {figures}, ratio {many / one:.2f}")
+        print(f"N = {n}, W = {width}: {measure(n, width)}")
 
 
 if __name__ == "__main__":

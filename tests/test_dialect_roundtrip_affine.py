@@ -74,7 +74,9 @@ LOOPS = """
         ("--pass-pipeline=builtin.module(func.func(affine-parallelize{parallel-reductions}))",),
         ("--pass-pipeline=builtin.module(func.func(affine-loop-unroll{unroll-factor=4}))",),
         ("--pass-pipeline=builtin.module(func.func(affine-loop-unroll-jam{unroll-jam-factor=3}))",),
-        ("--pass-pipeline=builtin.module(func.func(affine-super-vectorize{virtual-vector-size=8}))",),
+        (
+            "--pass-pipeline=builtin.module(func.func(affine-super-vectorize{virtual-vector-size=8}))",
+        ),
         (
             "--pass-pipeline=builtin.module(func.func(affine-loop-tile{tile-sizes=7,16,5},"
             "affine-parallelize))",

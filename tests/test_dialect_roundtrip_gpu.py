@@ -9,11 +9,11 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from mlir_tools import mlir_opt
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from opar.dialects.parsing import parse_module, verify
+from tests.mlir_tools import mlir_opt
 
 FILES = Path(__file__).parent / "filecheck" / "dialects"
 GENERIC = "-mlir-print-op-generic"

@@ -60,9 +60,7 @@ def test_seed_file_as_it_is(device: str, generator: np.random.Generator) -> None
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["two_products_and_sum", "fan_of_eight", "diamond"])
-def test_example(
-    device: str, name: str, examples: Path, generator: np.random.Generator
-) -> None:
+def test_example(device: str, name: str, examples: Path, generator: np.random.Generator) -> None:
     program = opar.compile(examples / f"{name}.mlir", device=device)
     arguments = [random(generator, *a.shape) for a in program.schedule.arguments]
     (reference,) = getattr(expected, name)(*(a.astype(np.float64) for a in arguments))
@@ -71,9 +69,7 @@ def test_example(
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("length", [0, 1, 31, 1000, 100_003])
-def test_chain(
-    device: str, length: int, examples: Path, generator: np.random.Generator
-) -> None:
+def test_chain(device: str, length: int, examples: Path, generator: np.random.Generator) -> None:
     program = opar.compile(examples / "chain.mlir", device=device)
     x, y = random(generator, length), np.full(length, np.nan, np.float32)
     assert program(x, y) is None

@@ -23,7 +23,8 @@ def make(generator: random.Random) -> tuple[str, list[tuple[int, int, int]], int
     arguments, temporaries = generator.randint(1, 4), generator.randint(1, 4)
     buffers = arguments + temporaries
     steps = [
-        tuple(generator.randrange(buffers) for _ in range(3)) for _ in range(generator.randint(1, 14))
+        tuple(generator.randrange(buffers) for _ in range(3))
+        for _ in range(generator.randint(1, 14))
     ]
     type = f"memref<{SIZE}xi32>"
     names = [f"%a{i}" if i < arguments else f"%t{i}" for i in range(buffers)]

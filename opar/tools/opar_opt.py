@@ -8,12 +8,25 @@ from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from opar.dialects import register_dialects
 from opar.dialects.parsing import parse_module, verify
 from opar.errors import SourceError
 from opar.transforms import parse_pipeline, pass_factories
+
+
+def _llvm_target() -> type[Target]:
+    from opar.backend.targets import LLVMTarget
+
+    return LLVMTarget
+
+
+def _ptx_target() -> type[Target]:
+    from opar.backend.targets import PTXTarget
+
+    return PTXTarget
 
 
 class OparOptMain(xDSLOptMain):
@@ -66,6 +79,8 @@ class OparOptMain(xDSLOptMain):
         from xdsl.targets import get_all_targets
 
         self.available_targets["mlir"] = get_all_targets()["mlir"]
+        self.available_targets["llvm"] = _llvm_target
+        self.available_targets["ptx"] = _ptx_target
 
 
 def main() -> None:

@@ -81,7 +81,8 @@ def test_copy_and_fill(device: HostDevice) -> None:
     session.copy(0, memory, Memory(source.ctypes.data, 80, source), False, False)
     session.finish()
     np.testing.assert_array_equal(target, source)
-    for pattern, dtype, value in ((b"\1\2\3\4\5\6\7\x08", "u8", 0x0807060504030201), (b"\7", "u1", 7)):
+    patterns = ((b"\1\2\3\4\5\6\7\x08", "u8", 0x0807060504030201), (b"\7", "u1", 7))
+    for pattern, dtype, value in patterns:
         session = device.begin(1)
         session.fill(0, memory, pattern)
         session.finish()

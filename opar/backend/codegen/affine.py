@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from llvmlite import ir
+from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -21,13 +22,15 @@ from opar.backend.codegen import indexing
 from opar.backend.codegen.access import load, store, vector_load, vector_store
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.indexing import Index
-from opar.backend.codegen.loops import branch, counted_loop
+from opar.backend.codegen.loops import branch, counted_loop, nested_loops
+from opar.backend.codegen.reductions import combine, common_name, identity
 from opar.backend.codegen.table import Table
+from opar.backend.codegen.types import llvm_type
 from opar.dialects import affine
 from opar.errors import UnsupportedError
 
 TABLE = Table()
-TABLE.structural(affine.YieldOp)
+TABLE.structural(affine.YieldOp, affine.PrefetchOp)  # a prefetch is only a hint
 
 _OPERATIONS: dict[AffineBinaryOpKind, Callable[[ir.IRBuilder, Index, Index], Index]] = {
     AffineBinaryOpKind.Add: indexing.add,
@@ -104,13 +107,13 @@ def emit_store(ctx: Context, op: affine.StoreOp) -> None:
 @TABLE.op(affine.VectorLoadOp)
 def emit_vector_load(ctx: Context, op: affine.VectorLoadOp) -> None:
     indices = results(ctx, op.map.data, op.indices)
-    ctx.set(op.result, vector_load(ctx, op.memref, indices, op.result.type))
+    ctx.set(op.result, vector_load(ctx, op.memref, indices, op.result.type, op))
 
 
 @TABLE.op(affine.VectorStoreOp)
 def emit_vector_store(ctx: Context, op: affine.VectorStoreOp) -> None:
     indices = results(ctx, op.map.data, op.indices)
-    vector_store(ctx, ctx.value(op.value), op.memref, indices, op.value.type)
+    vector_store(ctx, ctx.value(op.value), op.memref, indices, op.value.type, op)
 
 
 def _yielded(ctx: Context, region: Region, arguments: Sequence[ir.Value]) -> list[ir.Value]:
@@ -153,3 +156,62 @@ def emit_if(ctx: Context, op: affine.IfOp) -> None:
         None if otherwise is None else lambda: _yielded(ctx, otherwise, ()),
     )
     ctx.bind(op.results, found)
+
+
+@TABLE.op(affine.ParallelOp)
+def emit_parallel(ctx: Context, op: affine.ParallelOp) -> None:
+    """The iterations in order; each result starts from the neutral value of its reduction."""
+    ranges = [
+        (
+            _extreme(ctx, _bounds(ctx, op.lower_bound(d), op.lower_operands, op.lower_bounds_map),
+                     indexing.maximum),
+            _extreme(ctx, _bounds(ctx, op.upper_bound(d), op.upper_operands, op.upper_bounds_map),
+                     indexing.minimum),
+            op.step_values[d],
+        )
+        for d in range(op.num_dims)
+    ]  # fmt: skip
+    kinds = [common_name(kind) for kind in op.reduction_kinds]
+    starts = [
+        identity(kind, llvm_type(result.type)) for kind, result in zip(kinds, op.res, strict=True)
+    ]
+
+    def body(counters: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+        values = _yielded(ctx, op.body, counters)
+        return [combine(ctx, *found) for found in zip(kinds, carried, values, strict=True)]
+
+    ctx.bind(op.res, nested_loops(ctx, ranges, starts, body))
+
+
+def _bounds(
+    ctx: Context, exprs: Sequence[AffineExpr], operands: Sequence[SSAValue], map: AffineMapAttr
+) -> list[Index]:
+    return [expression(ctx, expr, operands, map.data.num_dims) for expr in exprs]
+
+
+@TABLE.op(affine.LinearizeIndexOp)
+def emit_linearize_index(ctx: Context, op: affine.LinearizeIndexOp) -> None:
+    total: Index = 0
+    sizes = _basis(ctx, op.basis())
+    indices = [indexing.known(ctx.value(index)) for index in op.multi_index]
+    sizes = [1] * (len(indices) - len(sizes)) + sizes  # an outer bound may be left out
+    for index, size in zip(indices, sizes, strict=True):
+        total = indexing.add(ctx.b, indexing.mul(ctx.b, total, size), index)
+    ctx.set(op.linear_index, indexing.value(total))
+
+
+@TABLE.op(affine.DelinearizeIndexOp)
+def emit_delinearize_index(ctx: Context, op: affine.DelinearizeIndexOp) -> None:
+    rest: Index = ctx.value(op.linear_index)
+    results_left = list(op.multi_index)
+    sizes = _basis(ctx, op.basis())
+    inner = sizes if len(sizes) < len(results_left) else sizes[1:]
+    for size in reversed(inner):
+        ctx.set(results_left.pop(), indexing.value(indexing.mod(ctx.b, rest, size)))
+        rest = indexing.floor_div(ctx.b, rest, size)
+    (outer,) = results_left
+    ctx.set(outer, indexing.value(rest))
+
+
+def _basis(ctx: Context, basis: Sequence[SSAValue | int]) -> list[Index]:
+    return [size if isinstance(size, int) else indexing.known(ctx.value(size)) for size in basis]

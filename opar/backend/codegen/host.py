@@ -151,7 +151,7 @@ class HostRecord(TargetRecord):
     def _emit_block(self, ctx: Context, op: gpu.FuncOp, x: ir.Value) -> list[ir.Value]:
         """All threads of one block, x innermost."""
         ctx.ids["block_id", 0] = x
-        sizes = [ctx.hardware_id("block_dim", d) for d in (2, 1, 0)]
+        sizes = [indexing.known(ctx.hardware_id("block_dim", d)) for d in (2, 1, 0)]
 
         def thread(ids: list[ir.Value], _: list[ir.Value]) -> list[ir.Value]:
             for d, value in zip((2, 1, 0), ids, strict=True):
@@ -161,8 +161,6 @@ class HostRecord(TargetRecord):
             ctx.b.position_at_end(done)
             return []
 
-        if ctx.known_block_size == _ONE_THREAD:
-            return thread([ir.Constant(I64, 0)] * 3, [])
         return nested_loops(ctx, [(0, size, 1) for size in sizes], [], thread)
 
 

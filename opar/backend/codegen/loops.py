@@ -60,11 +60,16 @@ def nested_loops(
     inits: Sequence[ir.Value],
     body: Callable[[list[ir.Value], list[ir.Value]], Sequence[ir.Value]],
 ) -> list[ir.Value]:
-    """Nested loops over (lower, upper, step), the last innermost, all with the same carries."""
+    """
+    Nested loops over (lower, upper, step), the last innermost, all with the same carries; none
+    where there is one iteration, known as such.
+    """
 
     def descend(depth: int, outer: list[ir.Value], carried: Sequence[ir.Value]) -> list[ir.Value]:
         if depth == len(ranges):
             return list(body(outer, list(carried)))
+        if ranges[depth] == (0, 1, 1):
+            return descend(depth + 1, [*outer, indexing.value(0)], carried)
         lower, upper, step = (indexing.value(bound) for bound in ranges[depth])
         return counted_loop(
             ctx, lower, upper, step, carried, lambda i, c: descend(depth + 1, [*outer, i], c)

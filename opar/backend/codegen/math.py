@@ -87,6 +87,10 @@ for _op, _name in _INTRINSICS.items():
     TABLE.op(_op)(_intrinsic(_name))
 
 
+emit_fused = _intrinsic("fma")
+"""Emits an operation of three float operands as a fused multiply-add."""
+
+
 def _function(name: str) -> Emit:
     def emit(ctx: Context, op: Operation) -> None:
         flags = fastmath_flags(op)

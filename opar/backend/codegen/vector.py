@@ -1,118 +1,180 @@
-"""Emits `vector`: contiguous accesses, broadcasts, elements and reductions."""
+"""Emits `vector`: contiguous accesses, broadcasts, elements, shuffles, masks and reductions."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, VectorType
+from xdsl.ir import SSAValue
 
-from opar.backend.codegen import indexing
+from opar.backend.codegen import indexing, transfers
 from opar.backend.codegen.access import vector_load, vector_store
 from opar.backend.codegen.context import Context
-from opar.backend.codegen.floats import fastmath_flags
+from opar.backend.codegen.floats import compute, fastmath_flags, truncate
+from opar.backend.codegen.indexing import Index
+from opar.backend.codegen.math import emit_fused
+from opar.backend.codegen.reductions import (
+    FLOAT_INTRINSICS,
+    INTEGER_INTRINSICS,
+    combine,
+    identity,
+)
 from opar.backend.codegen.table import Table
-from opar.backend.codegen.types import I32, constant, llvm_type
+from opar.backend.codegen.types import BF16, I1, I64, element_of, is_float, llvm_type
+from opar.backend.codegen.vectors import (
+    broadcast_lanes,
+    count_of,
+    from_elements,
+    lane,
+    positions,
+    shuffle,
+    splat,
+)
 from opar.errors import UnsupportedError
 
-TABLE = Table()
+TABLE = Table(transfers.TABLE)
+TABLE.op(vector.FMAOp)(emit_fused)
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    assert isinstance(value.type, VectorType)
+    return value.type.get_shape()
 
 
 @TABLE.op(vector.BroadcastOp)
 def emit_broadcast(ctx: Context, op: vector.BroadcastOp) -> None:
-    value = ctx.value(op.source)
-    type = llvm_type(op.vector.type)
+    source = ctx.value(op.source)
     if isinstance(op.source.type, VectorType):
-        if value.type != type:
-            raise UnsupportedError("broadcasting a vector to a longer one is not supported")
-        ctx.set(op.vector, value)
-        return
-    zero = ir.Constant(I32, 0)
-    one_lane = ctx.b.insert_element(ir.Constant(type, ir.Undefined), value, zero)
-    mask = ir.Constant(ir.VectorType(I32, type.count), [0] * type.count)
-    undefined = ir.Constant(type, ir.Undefined)
-    ctx.set(op.vector, ctx.b.shuffle_vector(one_lane, undefined, mask))
+        lanes = broadcast_lanes(_shape(op.source), _shape(op.vector))
+        ctx.set(op.vector, shuffle(ctx.b, source, lanes))
+    else:
+        ctx.set(op.vector, splat(ctx.b, source, count_of(_shape(op.vector))))
 
 
 @TABLE.op(vector.LoadOp)
 def emit_load(ctx: Context, op: vector.LoadOp) -> None:
     indices = [indexing.known(ctx.value(v)) for v in op.indices]
-    ctx.set(op.result, vector_load(ctx, op.base, indices, op.result.type))
+    ctx.set(op.result, vector_load(ctx, op.base, indices, op.result.type, op))
 
 
 @TABLE.op(vector.StoreOp)
 def emit_store(ctx: Context, op: vector.StoreOp) -> None:
     indices = [indexing.known(ctx.value(v)) for v in op.indices]
-    vector_store(ctx, ctx.value(op.vector), op.base, indices, op.vector.type)
+    vector_store(ctx, ctx.value(op.vector), op.base, indices, op.vector.type, op)
 
 
-@TABLE.op(vector.FMAOp)
-def emit_fma(ctx: Context, op: vector.FMAOp) -> None:
-    ctx.set(op.res, ctx.intrinsic("llvm.fma", [ctx.value(v) for v in op.operands]))
-
-
-def _position(ctx: Context, op: vector.ExtractOp | vector.InsertOp, rank: int) -> ir.Value:
+def _first_lane(
+    ctx: Context, op: vector.ExtractOp | vector.InsertOp, shape: tuple[int, ...]
+) -> tuple[Index, int]:
+    """The lane where the position of `op` in a vector of `shape` starts, and how many follow."""
+    dynamic = iter(op.dynamic_position)
+    place: Index = 0
     static = list(op.static_position.get_values())
-    if len(static) != 1 or rank != 1:
-        raise UnsupportedError("only single elements of vectors of one dimension are supported")
-    dynamic = list(op.dynamic_position)
-    return ctx.value(dynamic[0]) if dynamic else ir.Constant(I32, static[0])
+    for position, size in zip(static, shape, strict=False):
+        index = ctx.value(next(dynamic)) if position == DYNAMIC_INDEX else int(position)
+        place = indexing.add(ctx.b, indexing.mul(ctx.b, place, size), index)
+    inner = count_of(shape[len(static) :])
+    return indexing.mul(ctx.b, place, inner), inner
 
 
 @TABLE.op(vector.ExtractOp)
 def emit_extract(ctx: Context, op: vector.ExtractOp) -> None:
-    assert isinstance(op.vector.type, VectorType)
-    place = _position(ctx, op, op.vector.type.get_num_dims())
-    ctx.set(op.result, ctx.b.extract_element(ctx.value(op.vector), place))
+    b, source = ctx.b, ctx.value(op.vector)
+    first, count = _first_lane(ctx, op, _shape(op.vector))
+    if not isinstance(op.result.type, VectorType):
+        ctx.set(op.result, b.extract_element(source, indexing.value(first)))
+    elif isinstance(first, int):
+        ctx.set(op.result, shuffle(b, source, range(first, first + count)))
+    else:
+        lanes = [indexing.value(indexing.add(b, first, i)) for i in range(count)]
+        ctx.set(op.result, from_elements(b, [b.extract_element(source, i) for i in lanes]))
 
 
 @TABLE.op(vector.InsertOp)
 def emit_insert(ctx: Context, op: vector.InsertOp) -> None:
-    assert isinstance(op.dest.type, VectorType)
-    place = _position(ctx, op, op.dest.type.get_num_dims())
-    ctx.set(op.result, ctx.b.insert_element(ctx.value(op.dest), ctx.value(op.source), place))
+    b, source, result = ctx.b, ctx.value(op.source), ctx.value(op.dest)
+    first, count = _first_lane(ctx, op, _shape(op.dest))
+    if not isinstance(op.source.type, VectorType):
+        ctx.set(op.result, b.insert_element(result, source, indexing.value(first)))
+        return
+    for i in range(count):
+        element = b.extract_element(source, lane(i))
+        place = indexing.value(indexing.add(b, first, i))
+        result = b.insert_element(result, element, place)
+    ctx.set(op.result, result)
 
 
-_INTEGER_REDUCTIONS = {
-    "add": "add",
-    "mul": "mul",
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
-    "minsi": "smin",
-    "maxsi": "smax",
-    "minui": "umin",
-    "maxui": "umax",
-}
-_FLOAT_REDUCTIONS = {
-    "minimumf": "fminimum",
-    "maximumf": "fmaximum",
-    "minnumf": "fmin",
-    "maxnumf": "fmax",
-}
+@TABLE.op(vector.ShuffleOp)
+def emit_shuffle(ctx: Context, op: vector.ShuffleOp) -> None:
+    b = ctx.b
+    shape = _shape(op.v1)
+    inner = count_of(shape[1:])
+    elements = [ctx.value(op.v1), ctx.value(op.v2)]
+    sizes = [element.type.count for element in elements]
+    lanes = [max(int(entry), 0) * inner + i for entry in op.mask.get_values() for i in range(inner)]
+    if sizes[0] == sizes[1]:
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), [lane(i) for i in lanes])
+        ctx.set(op.result, b.shuffle_vector(elements[0], elements[1], mask))
+        return
+    picked = [
+        b.extract_element(elements[i >= sizes[0]], lane(i - sizes[0] if i >= sizes[0] else i))
+        for i in lanes
+    ]
+    ctx.set(op.result, from_elements(b, picked))
+
+
+@TABLE.op(vector.BitcastOp)
+def emit_bitcast(ctx: Context, op: vector.BitcastOp) -> None:
+    ctx.set(op.result, ctx.b.bitcast(ctx.value(op.source), llvm_type(op.result.type)))
+
+
+@TABLE.op(vector.CreateMaskOp)
+def emit_create_mask(ctx: Context, op: vector.CreateMaskOp) -> None:
+    b, shape = ctx.b, _shape(op.mask_vector)
+    count = count_of(shape)
+    mask: ir.Value = ir.Constant(ir.VectorType(I1, count), [ir.Constant(I1, 1)] * count)
+    for d, size in enumerate(op.mask_dim_sizes):
+        along = [ir.Constant(I64, position[d]) for position in positions(shape)]
+        indices = ir.Constant(ir.VectorType(I64, count), along)
+        limit = splat(b, ctx.value(size), count)
+        mask = b.and_(mask, b.icmp_signed("<", indices, limit))
+    ctx.set(op.mask_vector, mask)
 
 
 @TABLE.op(vector.ReductionOp)
 def emit_reduction(ctx: Context, op: vector.ReductionOp) -> None:
-    source = ctx.value(op.vector)
-    kind = str(op.kind.data.value if hasattr(op.kind.data, "value") else op.kind.data)
-    element = source.type.element
-    start = ctx.value(op.acc) if op.acc is not None else None
+    kind = op.kind.data.value
     flags = fastmath_flags(op)
-    if isinstance(element, ir.IntType) and kind in _INTEGER_REDUCTIONS:
-        name = f"llvm.vector.reduce.{_INTEGER_REDUCTIONS[kind]}"
-        found = ctx.intrinsic(name, [source], result=element)
-        if start is not None:
-            raise UnsupportedError("a reduction of integers with a start value is not supported")
-    elif kind in ("add", "mul"):  # in order: floats are not reassociated
-        neutral = constant(element, 0.0 if kind == "add" else 1.0)
-        first = neutral if start is None else start
+    source = ctx.value(op.vector)
+    start = None if op.acc is None else ctx.value(op.acc)
+    element = element_of(source.type)
+    narrow = element == BF16
+    if narrow:
+        source = compute(ctx, source)
+        start = None if start is None else compute(ctx, start)
+    wide = element_of(source.type)
+    if is_float(wide) and kind in ("add", "mul"):
+        # In order, from the start value: floats are not reassociated unless a flag allows it.
+        first = identity(kind, wide) if start is None else start
         name = f"llvm.vector.reduce.f{kind}"
+        overloads = [source.type]
         found = ctx.intrinsic(
-            name, [first, source], result=element, overloads=[source.type], fastmath=flags
+            name, [first, source], result=wide, overloads=overloads, fastmath=flags
         )
-    elif kind in _FLOAT_REDUCTIONS and start is None:
-        name = f"llvm.vector.reduce.{_FLOAT_REDUCTIONS[kind]}"
-        found = ctx.intrinsic(name, [source], result=element, fastmath=flags)
     else:
-        raise UnsupportedError(f"the reduction '{kind}' of {element} is not supported")
-    ctx.set(op.dest, found)
+        name = f"llvm.vector.reduce.{_reduction_name(kind, wide)}"
+        found = ctx.intrinsic(name, [source], result=wide, fastmath=flags)
+        if start is not None:
+            found = combine(ctx, kind, found, start, flags)
+    ctx.set(op.dest, truncate(ctx, found, BF16) if narrow else found)
+
+
+def _reduction_name(kind: str, element: ir.Type) -> str:
+    if is_float(element):
+        if kind in FLOAT_INTRINSICS:
+            return f"f{FLOAT_INTRINSICS[kind].removesuffix('num')}"
+    elif kind in INTEGER_INTRINSICS:
+        return INTEGER_INTRINSICS[kind]
+    elif kind in ("add", "mul", "and", "or", "xor"):
+        return kind
+    raise UnsupportedError(f"reduction '{kind}' does not apply to these elements")
