@@ -59,7 +59,7 @@ def verify_loop_reduction(kind: int, type: Attribute) -> None:
         raise VerifyException(f"{kind} is not a kind of reduction")
     kind = ReductionKind(kind)
     if kind in _NOT_IN_LOOPS:
-        raise VerifyException(f"affine.parallel cannot reduce by '{kind.name}'")
+        raise VerifyException(f"loops cannot reduce by '{kind.name}'")
     if kind is ReductionKind.assign:
         return
     if kind.is_float:

@@ -75,10 +75,14 @@ def verify_dims_and_symbols(op: Operation, operands: Sequence[SSAValue], num_dim
         if position < num_dims:
             if not check.dim(value, scope):
                 raise VerifyException(
-                    f"operand {_describe(value)} cannot be used as a dimension id"
+                    f"operand {_describe(value)} cannot be used as a dimension id: it must be a "
+                    "variable of an affine loop, an affine.apply of such, or a valid symbol"
                 )
         elif not check.symbol(value, scope):
-            raise VerifyException(f"operand {_describe(value)} cannot be used as a symbol")
+            raise VerifyException(
+                f"operand {_describe(value)} cannot be used as a symbol: it must be constant, come "
+                "from the top of the function, or be computed from such without effects"
+            )
 
 
 def _describe(value: SSAValue) -> str:
