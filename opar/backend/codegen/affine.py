@@ -192,7 +192,7 @@ def _bounds(
 @TABLE.op(affine.LinearizeIndexOp)
 def emit_linearize_index(ctx: Context, op: affine.LinearizeIndexOp) -> None:
     total: Index = 0
-    sizes = _basis(ctx, op.basis())
+    sizes = _basis(ctx, op.basis)
     indices = [indexing.known(ctx.value(index)) for index in op.multi_index]
     sizes = [1] * (len(indices) - len(sizes)) + sizes  # an outer bound may be left out
     for index, size in zip(indices, sizes, strict=True):
@@ -204,7 +204,7 @@ def emit_linearize_index(ctx: Context, op: affine.LinearizeIndexOp) -> None:
 def emit_delinearize_index(ctx: Context, op: affine.DelinearizeIndexOp) -> None:
     rest: Index = ctx.value(op.linear_index)
     results_left = list(op.multi_index)
-    sizes = _basis(ctx, op.basis())
+    sizes = _basis(ctx, op.basis)
     inner = sizes if len(sizes) < len(results_left) else sizes[1:]
     for size in reversed(inner):
         ctx.set(results_left.pop(), indexing.value(indexing.mod(ctx.b, rest, size)))

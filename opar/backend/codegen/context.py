@@ -21,6 +21,21 @@ Lowered = ir.Value | MemRefValue
 """What an SSA value of a kernel becomes."""
 
 
+class _AlignmentAssumption(ir.Instruction):
+    """`llvm.assume` with an operand bundle, which llvmlite cannot write."""
+
+    def __init__(self, block: ir.Block, assume: ir.Function, pointer: ir.Value, alignment: int):
+        super().__init__(block, ir.VoidType(), "call", [assume, pointer])
+        self._alignment = alignment
+
+    def descr(self, buf: list[str]) -> None:
+        assume, pointer = self.operands
+        buf.append(
+            f"call void {assume.get_reference()}(i1 true) "
+            f'["align"({pointer.type} {pointer.get_reference()}, i64 {self._alignment})]\n'
+        )
+
+
 class Context:
     """
     Emits the operations of one function.
@@ -137,6 +152,11 @@ class Context:
             slot.align = align
             slot.type = ir.PointerType()  # llvmlite's is typed, and would refuse elements
         return slot
+
+    def assume_aligned(self, pointer: ir.Value, alignment: int) -> None:
+        """Promise LLVM that `pointer` is a multiple of `alignment` bytes."""
+        assume = self.module.declare_intrinsic("llvm.assume")
+        self.b._insert(_AlignmentAssumption(self.b.block, assume, pointer, alignment))
 
     def private_memory(self, type: MemRefType, alignment: int = 1) -> ir.Value:
         """Stack memory for a memref of a static shape."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from opar.backend.codegen import indexing
+from opar.backend.codegen import collectives, indexing
 from opar.backend.codegen.context import Context
+from opar.backend.codegen.memref_value import MemRefValue
 from opar.backend.codegen.table import Emit, Table
+from opar.backend.codegen.types import I8
 from opar.dialects import gpu
-from opar.errors import UnsupportedError
 
-TABLE = Table()
-TABLE.structural(gpu.ReturnOp)
+TABLE = Table(collectives.TABLE)
+TABLE.structural(gpu.ReturnOp, gpu.YieldOp)
 
 _DIMENSIONS = ("x", "y", "z")
 
@@ -55,4 +56,5 @@ def emit_subgroup_property(ctx: Context, op: gpu.LaneIdOp) -> None:
 
 @TABLE.op(gpu.DynamicSharedMemoryOp)
 def emit_dynamic_shared_memory(ctx: Context, op: gpu.DynamicSharedMemoryOp) -> None:
-    raise UnsupportedError("not supported in a kernel")
+    pointer, size = ctx.target.dynamic_memory(ctx)
+    ctx.set(op.memref, MemRefValue(pointer, I8, (size,), (1,)))

@@ -10,13 +10,14 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Operation
 
 from opar.backend.codegen.abi import KernelInfo, flatten, mangle
+from opar.backend.codegen.collectives import threads_at_most
 from opar.backend.codegen.context import Context, component_types
 from opar.backend.codegen.diagnostics import located
 from opar.backend.codegen.layout import is_workgroup
 from opar.backend.codegen.memref_value import element_type, rebuild
 from opar.backend.codegen.table import emitter
 from opar.backend.codegen.target import TargetRecord
-from opar.backend.codegen.types import byte_size
+from opar.backend.codegen.types import byte_size, scalar_type
 from opar.dialects import gpu
 from opar.errors import TargetLimitError, UnsupportedError, at
 
@@ -69,7 +70,7 @@ def _types(op: Operation) -> Iterator[Attribute]:
 
 def _check_limits(kernel: gpu.FuncOp, target: TargetRecord) -> None:
     limits = target.limits
-    shared = _attribution_bytes(kernel)
+    shared = _static_shared(kernel)
     if shared > limits.static_shared_bytes:
         raise TargetLimitError(
             at(
@@ -121,14 +122,21 @@ def _info(kernel: gpu.FuncOp, target: TargetRecord) -> KernelInfo:
     return KernelInfo(
         target.symbol(mangle(kernel.sym_name.data)),
         tuple(flatten(type) for type in kernel.function_type.inputs),
-        _attribution_bytes(kernel),
+        _static_shared(kernel),
         _sizes(kernel.known_block_size),
         any(isinstance(op, gpu.DynamicSharedMemoryOp) for op in kernel.body.walk()),
     )
 
 
-def _attribution_bytes(kernel: gpu.FuncOp) -> int:
-    return sum(_bytes(argument.type) for argument in kernel.workgroup_attributions)
+def _static_shared(kernel: gpu.FuncOp) -> int:
+    """Bytes of workgroup memory: attributions and the buffers of reductions."""
+    total = sum(_bytes(argument.type) for argument in kernel.workgroup_attributions)
+    threads = threads_at_most(_sizes(kernel.known_block_size))
+    if threads > 1:
+        for op in kernel.body.walk():
+            if isinstance(op, gpu.AllReduceOp) and (type := scalar_type(op.value.type)) is not None:
+                total += threads * byte_size(type)
+    return total
 
 
 def _bytes(type: Attribute) -> int:

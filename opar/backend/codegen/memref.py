@@ -7,20 +7,24 @@ from dataclasses import replace
 
 from llvmlite import ir
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from opar.backend.codegen import indexing, memref_value
-from opar.backend.codegen.access import load, store
+from opar.backend.codegen.access import load, load_from, store, store_to
+from opar.backend.codegen.atomics import update
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.indexing import Index
+from opar.backend.codegen.layout import is_workgroup
+from opar.backend.codegen.loops import merge, nested_loops
 from opar.backend.codegen.memref_value import MemRefValue, element_type
+from opar.backend.codegen.reductions import common_name
 from opar.backend.codegen.table import Table
-from opar.backend.codegen.types import BF16, F16, I1, byte_size, is_float
 from opar.dialects import memref
-from opar.dialects.affine import ReductionKind
+from opar.dialects.reduction_kind import ReductionKind
 from opar.errors import UnsupportedError
 
 TABLE = Table()
+TABLE.structural(memref.AllocaScopeReturnOp)
 
 
 def _indices(ctx: Context, operands: Sequence[SSAValue]) -> list[Index]:
@@ -41,27 +45,49 @@ def emit_store(ctx: Context, op: memref.StoreOp) -> None:
 def emit_dim(ctx: Context, op: memref.DimOp) -> None:
     dim = indexing.known(ctx.value(op.index))
     sizes = ctx.memref(op.source).sizes
-    if not isinstance(dim, int) or not 0 <= dim < len(sizes):
-        raise UnsupportedError("the dimension must be a constant within the rank")
-    ctx.set(op.result, indexing.value(sizes[dim]))
+    if isinstance(dim, int):
+        if not 0 <= dim < len(sizes):
+            raise UnsupportedError(f"dimension {dim} of a memref of rank {len(sizes)}")
+        ctx.set(op.result, indexing.value(sizes[dim]))
+        return
+    chosen = indexing.value(sizes[0]) if sizes else indexing.value(0)
+    for d, size in enumerate(sizes[1:], 1):
+        here = ctx.b.icmp_signed("==", dim, indexing.value(d))
+        chosen = ctx.b.select(here, indexing.value(size), chosen)
+    ctx.set(op.result, chosen)
+
+
+@TABLE.op(memref.RankOp)
+def emit_rank(ctx: Context, op: memref.RankOp) -> None:
+    ctx.set(op.rank, indexing.value(len(ctx.memref(op.source).sizes)))
 
 
 @TABLE.op(memref.AllocaOp)
 def emit_alloca(ctx: Context, op: memref.AllocaOp) -> None:
     type = op.memref.type
     assert isinstance(type, MemRefType)
-    count = 1
-    for size in type.get_shape():
-        if size == DYNAMIC_INDEX:
-            raise UnsupportedError("stack memory must have a constant size in a kernel")
-        count *= size
-    element = element_type(type)
-    stored = ir.IntType(8) if element == I1 else element
-    align = byte_size(stored)
-    if op.alignment is not None:
-        align = max(align, op.alignment.value.data)
-    slot = ctx.alloca(ir.ArrayType(stored, max(count, 1)), align)
+    if not type.has_static_shape():
+        raise UnsupportedError("stack memory must have a constant size in a kernel")
+    if is_workgroup(type.memory_space):
+        raise UnsupportedError("workgroup memory is a workgroup attribution of the kernel")
+    alignment = 1 if op.alignment is None else op.alignment.value.data
+    slot = ctx.private_memory(type, alignment)
     ctx.set(op.memref, memref_value.rebuild(ctx.b, type, [slot]))
+
+
+@TABLE.op(memref.AllocaScopeOp)
+def emit_alloca_scope(ctx: Context, op: memref.AllocaScopeOp) -> None:
+    # Stack memory lives as long as the function anyway.
+    end = ctx.function.append_basic_block("end")
+    incoming: list[tuple[list[ir.Value], ir.Block]] = []
+
+    def leave(terminator: Operation) -> None:
+        incoming.append((ctx.flat(terminator.operands), ctx.b.block))
+        ctx.b.branch(end)
+
+    ctx.emit_blocks(op.scope, leave)
+    ctx.b.position_at_end(end)
+    ctx.bind(op.results, merge(ctx, incoming))
 
 
 @TABLE.op(memref.CastOp)
@@ -163,35 +189,56 @@ def emit_expand_shape(ctx: Context, op: memref.ExpandShapeOp) -> None:
     ctx.set(op.result, replace(source, sizes=tuple(sizes), strides=tuple(strides)))
 
 
-_INTEGER_UPDATES = {
-    ReductionKind.addi: "add",
-    ReductionKind.andi: "and",
-    ReductionKind.assign: "xchg",
-    ReductionKind.maxs: "max",
-    ReductionKind.maxu: "umax",
-    ReductionKind.mins: "min",
-    ReductionKind.minu: "umin",
-    ReductionKind.ori: "or",
-    ReductionKind.xori: "xor",
-}
+@TABLE.op(memref.MemorySpaceCastOp)
+def emit_memory_space_cast(ctx: Context, op: memref.MemorySpaceCastOp) -> None:
+    if not isinstance(op.dest.type, MemRefType):
+        raise UnsupportedError("unranked memrefs are not supported in a kernel")
+    source = ctx.memref(op.source)
+    space = ctx.target.address_space(op.dest.type.memory_space)
+    pointer = ctx.b.addrspacecast(source.pointer, ir.PointerType(addrspace=space))
+    ctx.set(op.dest, replace(source, pointer=pointer))
 
 
-@TABLE.op(memref.AtomicRMWOp)
-def emit_atomic_rmw(ctx: Context, op: memref.AtomicRMWOp) -> None:
-    kind = ReductionKind(op.kind.value.data)
-    value = ctx.value(op.value)
-    pointer = ctx.memref(op.memref).address(ctx.b, _indices(ctx, op.indices))
-    if is_float(value.type):
-        if kind is not ReductionKind.addf or value.type in (F16, BF16):
-            raise UnsupportedError(f"atomic '{kind.name}' on {op.value.type} is not supported")
-        name = "fadd"
-    elif kind in _INTEGER_UPDATES and value.type in (ir.IntType(32), ir.IntType(64)):
-        name = _INTEGER_UPDATES[kind]
-    else:
-        raise UnsupportedError(f"atomic '{kind.name}' on {op.value.type} is not supported")
-    ctx.set(op.result, ctx.b.atomic_rmw(name, pointer, value, "monotonic"))
+@TABLE.op(memref.ViewOp)
+def emit_view(ctx: Context, op: memref.ViewOp) -> None:
+    type = op.result.type
+    assert isinstance(type, MemRefType)
+    source = ctx.memref(op.source)
+    pointer = source.address(ctx.b, [indexing.known(ctx.value(op.byte_shift))])
+    sizes = _mixed(ctx, type.get_shape(), op.sizes)
+    ctx.set(
+        op.result,
+        MemRefValue(
+            pointer, element_type(type), tuple(sizes), memref_value.row_major(ctx.b, sizes), 0
+        ),
+    )
+
+
+@TABLE.op(memref.CopyOp)
+def emit_copy(ctx: Context, op: memref.CopyOp) -> None:
+    """Element by element, by the thread that gets here."""
+    if not isinstance(op.source.type, MemRefType):
+        raise UnsupportedError("unranked memrefs are not supported in a kernel")
+    source, target = ctx.memref(op.source), ctx.memref(op.destination)
+
+    def body(indices: list[ir.Value], _: list[ir.Value]) -> list[ir.Value]:
+        value = load_from(ctx, source.address(ctx.b, indices), source.element)
+        store_to(ctx, value, target.address(ctx.b, indices))
+        return []
+
+    nested_loops(ctx, [(0, indexing.known(size), 1) for size in source.sizes], [], body)
 
 
 @TABLE.op(memref.AssumeAlignmentOp)
 def emit_assume_alignment(ctx: Context, op: memref.AssumeAlignmentOp) -> None:
-    ctx.set(op.results[0], ctx.memref(op.operands[0]))
+    """Tells LLVM, which then uses wider accesses."""
+    source = ctx.memref(op.memref)
+    ctx.assume_aligned(source.pointer, op.alignment.value.data)
+    ctx.set(op.result, source)
+
+
+@TABLE.op(memref.AtomicRMWOp)
+def emit_atomic_rmw(ctx: Context, op: memref.AtomicRMWOp) -> None:
+    kind = common_name(ReductionKind(op.kind.value.data))
+    pointer = ctx.memref(op.memref).address(ctx.b, _indices(ctx, op.indices))
+    ctx.set(op.result, update(ctx, kind, pointer, ctx.value(op.value)))

@@ -17,7 +17,7 @@ Emit = Callable[["Context", Any], None]
 _DIALECTS = {
     name: f"opar.backend.codegen.{name}"
     for name in (
-        "affine", "arith", "cf", "func", "gpu", "math", "memref", "scf", "vector"
+        "affine", "arith", "cf", "func", "gpu", "math", "memref", "scf", "ub", "vector"
     )
 }  # fmt: skip
 
