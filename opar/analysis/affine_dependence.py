@@ -5,7 +5,7 @@ The test is exact for affine accesses (Feautrier, "Dataflow analysis of array an
 references", 1991): two accesses conflict across iterations when an integer set is not empty, that
 of pairs of iterations of the loop, the first before the second, in which both touch the same
 element. islpy decides it. Values from outside the loop are parameters: any value, the same in both
-iterations.
+iterations. `affine.apply` is looked through; any other value from inside may be different in each.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import islpy as isl
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineMap,
     AffineSymExpr,
 )
 from xdsl.traits import is_side_effect_free
@@ -53,7 +54,7 @@ def is_parallel(loop: affine.ForOp, aliases: AliasAnalysis) -> bool:
         for b in accesses[: n + 1]:
             if not (a.writes or b.writes) or not aliases.may_alias(a.op.memref, b.op.memref):
                 continue
-            if a.op.memref is not b.op.memref:
+            if a.op.memref is not b.op.memref or _is_inside(a.op.memref, loop):
                 return False
             if _conflict(loop, a, b) or (a is not b and _conflict(loop, b, a)):
                 return False
@@ -83,7 +84,7 @@ def _accesses(loop: affine.ForOp) -> list[_Access] | None:
 
 def _conflict(loop: affine.ForOp, first: _Access, second: _Access) -> bool:
     """Whether `first` in one iteration and `second` in a later one can touch one element."""
-    names = _Names()
+    names = _Names(loop)
     earlier = {loop.induction_variable: names.new("i")}
     later = {loop.induction_variable: names.new("i")}
     constraints: list[str] = [
@@ -104,63 +105,75 @@ def _conflict(loop: affine.ForOp, first: _Access, second: _Access) -> bool:
     return not isl.Set(text).is_empty()
 
 
+def _is_inside(value: SSAValue, loop: affine.ForOp) -> bool:
+    owner = value.owner
+    around = owner.parent_op() if isinstance(owner, Block) else owner
+    return around is not None and loop.is_ancestor(around)
+
+
+Values = dict[SSAValue, str]
+"""What the values that differ from iteration to iteration are called, for one access."""
+
+
 class _Names:
-    def __init__(self) -> None:
+    """Makes the text of affine expressions for isl, and the names of variables and parameters."""
+
+    def __init__(self, loop: affine.ForOp) -> None:
+        self.loop = loop
         self.count = 0
-        self.parameters: dict[SSAValue, str] = {}
+        self.parameters: Values = {}
 
     def new(self, prefix: str) -> str:
         self.count += 1
         return f"{prefix}{self.count}"
 
-    def of(self, value: SSAValue, values: dict) -> str:
+    def of(self, value: SSAValue, values: Values) -> str:
         if value in values:
             return values[value]
-        return self.parameters.setdefault(value, f"p{len(self.parameters)}")
+        if not _is_inside(value, self.loop):
+            return self.parameters.setdefault(value, f"p{len(self.parameters)}")
+        if isinstance(value, OpResult) and isinstance(value.op, affine.ApplyOp):
+            return self.results(value.op.map.data, value.op.mapOperands, values)[0]
+        return values.setdefault(value, self.new("u"))
+
+    def results(self, map: AffineMap, operands: Sequence[SSAValue], values: Values) -> list[str]:
+        names = [self.of(v, values) for v in operands]
+        return [self._text(e, names, map.num_dims, values) for e in map.results]
+
+    def _text(self, expr: AffineExpr, operands: Sequence[str], dims: int, values: Values) -> str:
+        match expr:
+            case AffineConstantExpr(value=value):
+                return f"({value})"
+            case AffineDimExpr(position=position):
+                return operands[position]
+            case AffineSymExpr(position=position):
+                return operands[dims + position]
+            case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
+                a = self._text(lhs, operands, dims, values)
+                b = self._text(rhs, operands, dims, values)
+                match kind:
+                    case AffineBinaryOpKind.Add:
+                        return f"({a} + {b})"
+                    case AffineBinaryOpKind.Mul:
+                        return f"({a} * {b})"
+                    case AffineBinaryOpKind.Mod:
+                        return f"(({a}) mod {b})"
+                    case AffineBinaryOpKind.FloorDiv:
+                        return f"(floor(({a}) / {b}))"
+                    case _:
+                        return f"(ceil(({a}) / {b}))"
+        raise AssertionError(expr)
 
 
-def _bounds(loop: affine.ForOp, values: dict, names: _Names) -> list[str]:
+def _bounds(loop: affine.ForOp, values: Values, names: _Names) -> list[str]:
     variable = values[loop.induction_variable]
-    lower, upper = loop.lower_bound_map.data, loop.upper_bound_map.data
-    lowers = [
-        _text(e, [names.of(v, values) for v in loop.lower_bound_operands], lower.num_dims)
-        for e in lower.results
-    ]
-    uppers = [
-        _text(e, [names.of(v, values) for v in loop.upper_bound_operands], upper.num_dims)
-        for e in upper.results
-    ]
+    lowers = names.results(loop.lower_bound_map.data, loop.lower_bound_operands, values)
+    uppers = names.results(loop.upper_bound_map.data, loop.upper_bound_operands, values)
     found = [f"{variable} >= {e}" for e in lowers] + [f"{variable} < {e}" for e in uppers]
     if (step := loop.step.value.data) != 1 and len(lowers) == 1:
         found.append(f"({variable} - ({lowers[0]})) mod {step} = 0")
     return found
 
 
-def _subscripts(access: _Access, values: dict, names: _Names) -> list[str]:
-    map = access.op.map.data
-    operands = [names.of(v, values) for v in access.op.indices]
-    return [_text(e, operands, map.num_dims) for e in map.results]
-
-
-def _text(expr: AffineExpr, operands: Sequence[str], dims: int) -> str:
-    match expr:
-        case AffineConstantExpr(value=value):
-            return str(value)
-        case AffineDimExpr(position=position):
-            return operands[position]
-        case AffineSymExpr(position=position):
-            return operands[dims + position]
-        case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
-            a, b = _text(lhs, operands, dims), _text(rhs, operands, dims)
-            match kind:
-                case AffineBinaryOpKind.Add:
-                    return f"({a} + {b})"
-                case AffineBinaryOpKind.Mul:
-                    return f"({a} * {b})"
-                case AffineBinaryOpKind.Mod:
-                    return f"(({a}) mod {b})"
-                case AffineBinaryOpKind.FloorDiv:
-                    return f"(floor(({a}) / {b}))"
-                case _:
-                    return f"(ceil(({a}) / {b}))"
-    raise AssertionError(expr)
+def _subscripts(access: _Access, values: Values, names: _Names) -> list[str]:
+    return names.results(access.op.map.data, access.op.indices, values)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import builtin, func
+from xdsl.dialects import builtin
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from opar.dialects import affine, gpu
 from opar.errors import OptionError
 from opar.transforms.mapping import cpu, cuda
+from opar.transforms.mapping.legality import check_sequential
 from opar.transforms.mapping.nest import Nest, collect_nest
+from opar.transforms.mapping.sequential import make_sequential
 
 TARGETS = ("cuda", "cpu")
 
@@ -45,12 +46,12 @@ class ConvertAffineParallelToGpuPass(ModulePass):
     For `cpu` a block is a chunk of the outer iterations, with one thread that walks the rest in
     vectors (see `opar.transforms.mapping.cpu`).
 
-    Perfectly nested loops become one grid; other parallel loops inside run one after another in the
-    thread. Nests that are empty whatever happens are dropped. Host loops and branches around a
-    nest stay as they are.
+    Perfectly nested loops become one grid; other parallel loops inside, and those in launches and
+    kernels that are there already, run one iteration after another in the thread. Nests that are
+    empty whatever happens are dropped. Host loops and branches around a nest stay as they are.
 
-    Options: `target` (`cuda` or `cpu`); `block-size` (threads along x, y, z, for `cuda`);
-    `vector-bits` (the length of vectors, for `cpu`).
+    Options: `target` (`cuda` or `cpu`); `block-size` (threads along x, y, z, for `cuda`; an axis
+    without loops has one); `vector-bits` (the length of vectors, for `cpu`).
 
     Raises `UnsupportedError` for what a kernel cannot hold, and for a nest with results.
     """
@@ -67,9 +68,14 @@ class ConvertAffineParallelToGpuPass(ModulePass):
                 f"{self.name}: target '{self.target}' is none of {', '.join(TARGETS)}"
             )
         self._check_block_size()
-        nests = [collect_nest(loop) for loop in _outermost(op)]  # all errors before any change
+        loops, kernels = _outermost(op)
+        nests = [collect_nest(loop) for loop in loops]  # all errors before any change
+        for kernel in kernels:
+            check_sequential(kernel)
         for nest in nests:
             self._map(nest)
+        for kernel in kernels:
+            make_sequential(kernel)
 
     def _map(self, nest: Nest) -> None:
         if self.target == "cpu":
@@ -88,20 +94,19 @@ class ConvertAffineParallelToGpuPass(ModulePass):
             )
 
 
-def _outermost(module: builtin.ModuleOp) -> list[affine.ParallelOp]:
-    """Parallel loops of host functions that no other parallel loop or launch holds."""
-    found: list[affine.ParallelOp] = []
-    for op in module.walk():
-        if isinstance(op, func.FuncOp) and op.parent_op() is not None:
-            found += _parallel_below(op)
-    return found
-
-
-def _parallel_below(op: Operation) -> Iterator[affine.ParallelOp]:
+def _outermost(op: Operation) -> tuple[list[affine.ParallelOp], list[Operation]]:
+    """Parallel loops of the host that no other holds, and what holds those of the device."""
+    loops: list[affine.ParallelOp] = []
+    kernels: list[Operation] = []
     for region in op.regions:
         for block in region.blocks:
             for child in block.ops:
                 if isinstance(child, affine.ParallelOp):
-                    yield child
-                elif not isinstance(child, gpu.LaunchOp | gpu.ModuleOp):
-                    yield from _parallel_below(child)
+                    loops.append(child)
+                elif isinstance(child, gpu.LaunchOp | gpu.ModuleOp):
+                    kernels.append(child)
+                else:
+                    below = _outermost(child)
+                    loops += below[0]
+                    kernels += below[1]
+    return loops, kernels

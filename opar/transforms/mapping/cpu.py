@@ -13,22 +13,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import AffineMapAttr, IndexType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from opar.dialects import affine, gpu
 from opar.transforms.mapping.cuda import Axis, set_variables
 from opar.transforms.mapping.emit import Emitter, Size
-from opar.transforms.mapping.expand import (
-    Dependence,
-    Expansion,
-    depending_on,
-    vectorisable,
-    widest_bits,
-)
-from opar.transforms.mapping.nest import Nest, contiguous_dimension
+from opar.transforms.mapping.expand import Expansion, vectorisable, widest_bits
+from opar.transforms.mapping.nest import Nest
 from opar.transforms.mapping.sequential import make_sequential
+from opar.transforms.mapping.strides import Dependence, contiguous_dimension, depending_on
 
 _ROWS, _VECTORS = 4, 2
 """Rows and vectors of an expansion with loops inside: 8 accumulators."""
@@ -45,21 +40,15 @@ _d0, _d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
 
 def map_nest(nest: Nest, vector_bits: int) -> None:
     """Replace `nest` by a `gpu.launch` with one thread a block and vectors of `vector_bits`."""
-    loop = nest.outermost
-    if any(d.trips == 0 for d in nest.dimensions):
-        loop.detach()
-        loop.erase()
+    if nest.is_empty:
+        nest.erase()
         return
-    for op in nest.between:
-        op.detach()
-    first = nest.body.first_op
-    assert first is not None and loop.parent is not None
-    nest.body.insert_ops_before(nest.between, first)
-    make_sequential(loop if len(nest.loops) == 1 else nest.loops[-1])
-    host = Emitter(loop.parent, loop, loop)
-    _Mapping(nest, vector_bits, host).build()
-    loop.detach()
-    loop.erase()
+    nest.flatten()
+    make_sequential(nest.loops[-1])
+    loop = nest.outermost
+    assert loop.parent is not None
+    _Mapping(nest, vector_bits, Emitter(loop.parent, loop, loop)).build()
+    nest.erase()
 
 
 class _Mapping:
@@ -109,13 +98,17 @@ class _Mapping:
         else:
             chunk = self._chunk(chunked, axes)
             sizes.append(self._blocks(self.trips[chunked], chunk))
-        sizes += [axis.extent for axis in axes]
+        sizes += [self.host.at_least(axis.extent, 0) for axis in axes]
         one = self.host.constant(1)
         grid = [self.host.value(s) for s in sizes] + [one] * (3 - len(sizes))
         launch = gpu.LaunchOp(grid, [one] * 3)
         self.host.add(launch)
         entry = launch.body.block
         inside = Emitter(entry, None, self.nest.outermost)
+        self.lowers = [inside.symbol(v) for v in self.lowers]
+        self.trips = [inside.symbol(v) for v in self.trips]
+        for axis in axes:
+            axis.extents = [self.trips[d] for d in axis.dimensions]
         for axis, block_id in zip(axes, launch.block_ids[1:], strict=False):
             set_variables(self.nest, axis, block_id, self.lowers, inside)
         if chunked is None:
@@ -170,7 +163,7 @@ class _Mapping:
     def _blocks(self, trips: Size, chunk: int) -> Size:
         if isinstance(trips, int):
             return -(-trips // chunk)
-        return self.host.apply(_d0.ceil_div(chunk), [trips], 1)
+        return self.host.at_least(self.host.apply(_d0.ceil_div(chunk), [trips], 1), 0)
 
     def _chunk_range(
         self, chunked: int, chunk: int, block_id: SSAValue, inside: Emitter
@@ -279,20 +272,12 @@ class _Mapping:
 
     def _loop(self, start: Size, end: Size, step: int, inside: Emitter) -> tuple[SSAValue, Emitter]:
         """A sequential loop; its variable, and where its body goes."""
-        body = Block(arg_types=[IndexType()])
-        identity = AffineMap(1, 0, (_d0,))
-        lower = start if isinstance(start, int) else (identity, [start])
-        upper = end if isinstance(end, int) else (identity, [end])
-        inside.add(affine.ForOp(lower, upper, Region(body), step))
-        return body.args[0], Emitter(body, body.last_op, self.nest.outermost)
+        lower = start if isinstance(start, int) else (AffineMap(1, 0, (_d0,)), [start])
+        return inside.loop(lower, end, step)
 
     def _variable(self, d: int, count: SSAValue, inside: Emitter) -> SSAValue:
         """The loop variable of dimension `d` at a count."""
-        dimension = self.nest.dimensions[d]
-        value = inside.induction(count, self.lowers[d], dimension.step)
-        if value.name_hint is None:
-            value.name_hint = dimension.variable.name_hint
-        return value
+        return inside.variable(self.nest.dimensions[d], count, self.lowers[d])
 
     # Bodies
 
@@ -328,7 +313,5 @@ class _Mapping:
             value = self._variable(d, count, out)
             self.nest.dimensions[d].variable.replace_all_uses_with(value)
         for op in self.body:
-            location = op.location
             op.detach()
-            out.add(op)
-            op.location = location
+            out.move(op)

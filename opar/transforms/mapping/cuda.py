@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from opar.dialects import affine, gpu
 from opar.transforms.mapping.emit import Emitter, Size, below
-from opar.transforms.mapping.nest import Nest, contiguous_dimension
+from opar.transforms.mapping.nest import Nest
 from opar.transforms.mapping.sequential import make_sequential
+from opar.transforms.mapping.strides import contiguous_dimension
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
@@ -47,11 +47,11 @@ def map_nest(nest: Nest, block_size: tuple[int, ...] = ()) -> None:
     Replace `nest` by a `gpu.launch` with one thread for each iteration. `block_size` overrides the
     choice of threads along x, y, z.
     """
-    loop = nest.outermost
-    if any(d.trips == 0 for d in nest.dimensions):
-        loop.detach()
-        loop.erase()
+    if nest.is_empty:
+        nest.erase()
         return
+    nest.flatten()
+    loop = nest.outermost
     assert loop.parent is not None
     host = Emitter(loop.parent, loop, loop)
     lowers = [host.bound(d.lower, is_lower=True) for d in nest.dimensions]
@@ -64,8 +64,8 @@ def map_nest(nest: Nest, block_size: tuple[int, ...] = ()) -> None:
     launch = gpu.LaunchOp(grid, block)
     host.add(launch)
     _fill_body(nest, launch, axes, lowers)
-    loop.detach()
-    loop.erase()
+    nest.erase()
+    make_sequential(launch)
 
 
 def _axes(nest: Nest, trips: Sequence[Size], host: Emitter) -> list[Axis]:
@@ -83,9 +83,12 @@ def _axes(nest: Nest, trips: Sequence[Size], host: Emitter) -> list[Axis]:
 
 
 def _block_shape(axes: Sequence[Axis], override: tuple[int, ...]) -> list[int]:
-    """Threads along x, y, z."""
+    """Threads along x, y, z: one along an axis without loops."""
     if override:
-        return [*override, 1, 1, 1][:3]
+        sizes = (*override, 1, 1, 1)
+        return [n if axis.dimensions else 1 for n, axis in zip(sizes, axes, strict=False)]
+    if not axes[0].dimensions:
+        return [1, 1, 1]
     x, y, _ = (axis.extent for axis in axes)
     if not axes[1].dimensions:
         threads = _THREADS
@@ -114,10 +117,10 @@ def _blocks(axis: Axis, most: int, host: Emitter) -> Size:
     if isinstance(axis.extent, int):
         return min(max(1, -(-axis.extent // axis.block)), most)
     d0 = AffineExpr.dimension(0)
-    needed = (
-        host.apply(d0.ceil_div(axis.block), [axis.extent], 1) if axis.block > 1 else (axis.extent)
-    )
-    at_least_one = host.add(arith.MaxSIOp(needed, host.constant(1))).results[0]
+    needed: Size = axis.extent
+    if axis.block > 1:
+        needed = host.apply(d0.ceil_div(axis.block), [axis.extent], 1)
+    at_least_one = host.value(host.at_least(needed, 1))
     return host.add(arith.MinSIOp(at_least_one, host.constant(most))).results[0]
 
 
@@ -127,23 +130,21 @@ def _fill_body(
     """Compute the loop variables from the ids, guard, and move the body of the nest inside."""
     entry = launch.body.block
     inside = Emitter(entry, None, nest.outermost)
+    lowers = [inside.symbol(v) for v in lowers]
     guards: list[tuple[SSAValue, int]] = []
-    counts: list[SSAValue | None] = []
-    strided: list[tuple[int, SSAValue]] = []
+    strided: list[int] = []
+    counts: list[SSAValue] = []
+    d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
     for i, axis in enumerate(axes):
-        if not axis.dimensions:
-            counts.append(None)
-            continue
-        d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+        axis.extents = [inside.symbol(e) for e in axis.extents]
+        axis.extent = inside.symbol(axis.extent)
         block_id, thread_id = launch.block_ids[i], launch.thread_ids[i]
-        if axis.block == 1:
-            linear: SSAValue = block_id
-        else:
+        linear: SSAValue = block_id
+        if axis.block > 1:
             linear = inside.apply(d0 * axis.block + d1, [block_id, thread_id], 2)
         counts.append(linear)
-        reach = MAX_GRID[i] * axis.block
-        if not isinstance(axis.extent, int) or axis.extent > reach:
-            strided.append((i, linear))
+        if not isinstance(axis.extent, int) or axis.extent > MAX_GRID[i] * axis.block:
+            strided.append(i)
         elif axis.extent % axis.block:
             guards.append((linear, axis.extent))
     if guards:
@@ -151,63 +152,25 @@ def _fill_body(
         then = Block()
         inside.add(affine.IfOp(condition, operands, Region(then)))
         inside = Emitter(then, then.last_op, nest.outermost)
-    for i, linear in strided:
-        body = Block(arg_types=[IndexType()])
-        extent = axes[i].extent
-        upper = (
-            extent
-            if isinstance(extent, int)
-            else (AffineMap(0, 1, (AffineExpr.symbol(0),)), [extent])
-        )
-        start = (AffineMap(1, 0, (AffineExpr.dimension(0),)), [linear])
-        inside.add(affine.ForOp(start, upper, Region(body), MAX_GRID[i] * axes[i].block))
-        counts[i] = body.args[0]
-        inside = Emitter(body, body.last_op, nest.outermost)
+    for i in strided:
+        start = AffineMap(1, 0, (d0,)), [counts[i]]
+        counts[i], inside = inside.loop(start, axes[i].extent, MAX_GRID[i] * axes[i].block)
     for axis, count in zip(axes, counts, strict=True):
-        if count is not None:
-            set_variables(nest, axis, count, lowers, inside)
-    _move_body(nest, inside)
+        set_variables(nest, axis, count, lowers, inside)
+    for op in list(nest.body.ops)[:-1]:
+        op.detach()
+        inside.move(op)
     end = gpu.TerminatorOp()
     end.location = nest.outermost.location
     entry.add_op(end)
-    make_sequential(launch)
 
 
 def set_variables(
     nest: Nest, axis: Axis, count: SSAValue, lowers: Sequence[Size], inside: Emitter
 ) -> None:
     """Split the linear count of an axis into its dimensions, the last varying fastest."""
-    d0 = AffineExpr.dimension(0)
-    for position in reversed(range(len(axis.dimensions))):
-        d, extent = axis.dimensions[position], axis.extents[position]
-        own = count
-        if position > 0:
-            own, count = _divided(count, extent, inside, d0)
+    if not axis.dimensions:
+        return
+    for d, own in zip(axis.dimensions, inside.digits(count, axis.extents), strict=True):
         dimension = nest.dimensions[d]
-        value = inside.induction(own, lowers[d], dimension.step)
-        if value.name_hint is None:
-            value.name_hint = dimension.variable.name_hint
-        dimension.variable.replace_all_uses_with(value)
-
-
-def _divided(
-    count: SSAValue, extent: Size, inside: Emitter, d0: AffineExpr
-) -> tuple[SSAValue, SSAValue]:
-    """(remainder, quotient) of `count` by `extent`."""
-    if isinstance(extent, int):
-        return inside.apply(d0 % extent, [count], 1), inside.apply(d0 // extent, [count], 1)
-    remainder = inside.add(arith.RemUIOp(count, extent)).results[0]
-    return remainder, inside.add(arith.DivUIOp(count, extent)).results[0]
-
-
-def _move_body(nest: Nest, inside: Emitter) -> None:
-    """Move what stood between the levels, and the innermost body without its end."""
-    for op in nest.between:
-        op.detach()
-    moved = list(nest.body.ops)[:-1]
-    for op in moved:
-        op.detach()
-    for op in (*nest.between, *moved):
-        location = op.location
-        inside.add(op)
-        op.location = location
+        dimension.variable.replace_all_uses_with(inside.variable(dimension, own, lowers[d]))

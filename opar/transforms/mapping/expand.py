@@ -30,43 +30,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from opar.dialects import affine
 from opar.transforms.mapping.emit import Emitter
-from opar.transforms.mapping.nest import Nest, coefficient
-
-
-@dataclass(frozen=True)
-class Dependence:
-    """Which values of a nest's body change with a loop variable."""
-
-    variable: BlockArgument
-    values: frozenset[SSAValue]
-
-    def __contains__(self, value: SSAValue) -> bool:
-        return value in self.values
-
-
-def depending_on(variable: BlockArgument, body: Block) -> Dependence:
-    """The values computed in `body` that depend on `variable`, through loop arguments too."""
-    found: set[SSAValue] = {variable}
-    size = 0
-    while size != len(found):
-        size = len(found)
-        _spread(body.ops, found)
-    return Dependence(variable, frozenset(found))
-
-
-def _spread(ops: Iterable[Operation], found: set[SSAValue]) -> None:
-    for op in ops:
-        if isinstance(op, affine.ForOp):
-            _spread(op.body.block.ops, found)
-            end = op.body.block.last_op
-            assert end is not None
-            inside = op.body.block.args[1:]
-            carried = zip(op.inits, inside, end.operands, op.res, strict=True)
-            for init, argument, yielded, result in carried:
-                if init in found or yielded in found:
-                    found |= {argument, result}
-        elif any(v in found for v in op.operands):
-            found |= set(op.results)
+from opar.transforms.mapping.nest import Nest
+from opar.transforms.mapping.strides import Dependence, depending_on, subscript_coefficients
 
 
 def vectorisable(nest: Nest, variable: BlockArgument, step: int) -> Dependence | None:
@@ -108,15 +73,14 @@ def _all_fit(ops: Iterable[Operation], depends: Dependence) -> bool:
 def _access_fits(op: affine.LoadOp | affine.StoreOp, depends: Dependence) -> bool:
     type = op.memref.type
     assert isinstance(type, MemRefType)
-    if not isinstance(type.element_type, AnyFloat | IntegerType) or type.element_type.size < 1:
+    if not isinstance(type.element_type, AnyFloat | IntegerType):
         return False
-    if isinstance(type.element_type, IntegerType) and type.element_type.width.data == 1:
-        return False  # a byte each in memory, a bit each in a vector
-    last = len(op.map.data.results) - 1
-    moves = [coefficient(depends.variable, op.indices, op.map.data, i) for i in range(last + 1)]
+    if type.element_type.bitwidth not in (8, 16, 32, 64):
+        return False  # in memory each takes whole bytes, in a vector they are packed
+    moves = subscript_coefficients(op.indices, op.map.data, depends)
     if all(m == 0 for m in moves):
         return isinstance(op, affine.LoadOp)
-    return moves[:-1] == [0] * last and moves[-1] == 1 and _unit_stride(type)
+    return all(m == 0 for m in moves[:-1]) and moves[-1] == 1 and _unit_stride(type)
 
 
 def _unit_stride(type: MemRefType) -> bool:
@@ -198,6 +162,7 @@ class Expansion:
         return out.add(vector.BroadcastOp(found, self._vector_type(found.type))).results[0]
 
     def _vector_type(self, type: Attribute) -> VectorType:
+        assert self.lanes is not None
         return VectorType(type, [self.lanes])
 
     def _set(self, old: SSAValue, r: int, u: int, new: SSAValue) -> None:

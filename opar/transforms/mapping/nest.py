@@ -1,17 +1,17 @@
-"""A nest of parallel loops: its dimensions, and whether it can become a launch."""
+"""A nest of parallel loops: its dimensions, and how far down it goes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.traits import is_side_effect_free
 
-from opar.dialects import affine, gpu
-from opar.errors import UnsupportedError, at
+from opar.dialects import affine
+from opar.transforms.mapping.legality import check_nest
 
 Operands = tuple[SSAValue, ...]
 
@@ -27,9 +27,8 @@ class Bound:
     @property
     def constant(self) -> int | None:
         """The only expression, where it is a constant."""
-        first = self.expressions[0]
-        known = len(self.expressions) == 1 and isinstance(first, AffineConstantExpr)
-        return first.value if known and isinstance(first, AffineConstantExpr) else None
+        first, *others = self.expressions
+        return first.value if isinstance(first, AffineConstantExpr) and not others else None
 
     @property
     def map(self) -> AffineMap:
@@ -59,12 +58,14 @@ class Dimension:
 class Nest:
     """
     Perfectly nested `affine.parallel` loops, outermost first. `body` is the innermost block;
-    `between` are operations without effects that stood between the levels.
+    `between` are operations without effects that stood between the levels, `invariant` those of
+    them that no loop variable changes and that are safe to run when the loops are not.
     """
 
     loops: list[affine.ParallelOp]
     dimensions: list[Dimension]
     between: list[Operation]
+    invariant: list[Operation]
 
     @property
     def outermost(self) -> affine.ParallelOp:
@@ -75,6 +76,26 @@ class Nest:
     def body(self) -> Block:
         """The innermost block."""
         return self.loops[-1].body.block
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether some loop never runs, whatever the values at run time."""
+        return any(d.trips == 0 for d in self.dimensions)
+
+    def flatten(self) -> None:
+        """Move what stood between the levels: before the nest, or to the start of `body`."""
+        block = self.outermost.parent
+        first = self.body.first_op
+        assert block is not None and first is not None
+        for op in (*self.invariant, *self.between):
+            op.detach()
+        block.insert_ops_before(self.invariant, self.outermost)
+        self.body.insert_ops_before(self.between, first)
+
+    def erase(self) -> None:
+        """Remove what is left of the nest."""
+        self.outermost.detach()
+        self.outermost.erase()
 
 
 def _constant_bounds(bound: Bound, is_lower: bool) -> Bound:
@@ -101,121 +122,44 @@ def _dimensions(loop: affine.ParallelOp) -> list[Dimension]:
     ]
 
 
+_HOISTED = (arith.ConstantOp, affine.ApplyOp, affine.MinOp, affine.MaxOp)
+
+
 def collect_nest(loop: affine.ParallelOp) -> Nest:
     """
     The largest nest from `loop` down whose iterations form a box: each inner loop stands alone in
-    the outer one, next to operations without effects before it, and its bounds come from outside.
+    the outer one, next to operations without effects before it, and no loop variable changes its
+    bounds.
 
     Raises `UnsupportedError` for what a kernel cannot hold.
     """
-    check_body(loop)
-    nest = Nest([loop], _dimensions(loop), [])
+    check_nest(loop)
+    nest = Nest([loop], _dimensions(loop), [], [])
     while True:
         *before, last = list(nest.body.ops)[:-1] or [None]
         if not isinstance(last, affine.ParallelOp) or last.res:
             return nest
-        if not all(op.regions == [] and is_side_effect_free(op) for op in before if op):
+        between, invariant = list(nest.between), list(nest.invariant)
+        for op in before:
+            assert op is not None
+            if op.regions or not is_side_effect_free(op):
+                return nest
+            if isinstance(op, _HOISTED) and _is_known(op.operands, loop, invariant):
+                invariant.append(op)
+            else:
+                between.append(op)
+        if not _is_known(last.map_operands, loop, invariant):
             return nest
-        if any(_is_inside(v, nest.outermost) for v in last.map_operands):
-            return nest
-        nest.between += [op for op in before if op is not None]
+        nest.between, nest.invariant = between, invariant
         nest.loops.append(last)
         nest.dimensions += _dimensions(last)
 
 
-def _is_inside(value: SSAValue, loop: Operation) -> bool:
-    owner = value.op if isinstance(value, OpResult) else value.owner.parent_op()  # pyright: ignore
-    return owner is not None and loop.is_ancestor(owner)
-
-
-_NOT_IN_A_KERNEL = ("memref.alloc", "memref.dealloc", "memref.realloc", "memref.copy")
-
-
-def check_body(loop: affine.ParallelOp) -> None:
-    """Raise `UnsupportedError` for the first operation in `loop` that a kernel cannot hold."""
-    if loop.res:
-        message = "a parallel loop with results is not supported on the host, only inside another"
-        raise UnsupportedError(at(loop, message))
-    for op in loop.walk():
-        if op.name in _NOT_IN_A_KERNEL:
-            raise UnsupportedError(
-                at(op, "cannot run inside a parallel loop; move it out, or use memref.alloca")
-            )
-        if isinstance(op, gpu.AsyncOp) or op.name.startswith("async."):
-            raise UnsupportedError(at(op, "cannot run inside a parallel loop; move it out"))
-        if isinstance(op, func.ReturnOp):
-            raise UnsupportedError(at(op, "cannot return from a parallel loop"))
-
-
-def accesses_of(nest: Nest) -> list[tuple[Operation, Sequence[SSAValue], AffineMap | None]]:
-    """Loads and stores in the nest: (operation, index operands, map or None for plain indices)."""
-    found = []
-    for op in nest.outermost.walk():
-        if isinstance(op, affine.LoadOp | affine.StoreOp):
-            found.append((op, op.indices, op.map.data))
-        elif op.name in ("memref.load", "memref.store"):
-            found.append((op, op.indices, None))  # pyright: ignore[reportAttributeAccessIssue]
-    return found
-
-
-def coefficient(
-    value: BlockArgument, indices: Sequence[SSAValue], map: AffineMap | None, position: int
-) -> int | None:
-    """
-    By how much the index at `position` grows when `value` grows by one: 0 where it does not depend
-    on it, None where that cannot be told.
-    """
-    if map is None:
-        if indices[position] is value:
-            return 1
-        return 0 if not _depends(indices[position], value) else None
-    moved = [1 if v is value else 0 for v in indices]
-    for v in indices:
-        if v is not value and _depends(v, value):
-            return None
-    results = []
-    for values in ([0] * len(indices), moved, [2 * m for m in moved]):
-        dims, symbols = values[: map.num_dims], values[map.num_dims :]
-        results.append(map.results[position].eval(dims, symbols))
-    first, second = results[1] - results[0], results[2] - results[1]
-    return first if first == second else None
-
-
-def _depends(value: SSAValue, on: SSAValue) -> bool:
-    if value is on:
-        return True
-    if isinstance(value, OpResult) and not value.op.regions:
-        return any(_depends(v, on) for v in value.op.operands)
-    return isinstance(value, OpResult) and not isinstance(value.op, arith.ConstantOp)
-
-
-def contiguous_dimension(nest: Nest) -> int:
-    """
-    The dimension whose neighbouring iterations touch neighbouring addresses most often: the one
-    with stride 1 in the last index of the most accesses; those in inner loops count more. The
-    innermost wins a tie.
-    """
-    accesses = accesses_of(nest)
-    best, best_score = len(nest.dimensions) - 1, -1
-    for d in reversed(range(len(nest.dimensions))):
-        variable = nest.dimensions[d].variable
-        score = 0
-        for op, indices, map in accesses:
-            rank = len(indices) if map is None else len(map.results)
-            if rank == 0:
-                continue
-            weight = 8 ** min(_sequential_depth(op, nest), 4)
-            if abs(coefficient(variable, indices, map, rank - 1) or 0) == 1:
-                score += weight
-        if score > best_score:
-            best, best_score = d, score
-    return best
-
-
-def _sequential_depth(op: Operation, nest: Nest) -> int:
-    depth = 0
-    parent = op.parent_op()
-    while parent is not None and parent not in nest.loops:
-        depth += isinstance(parent, affine.ForOp) or parent.name in ("scf.for", "scf.while")
-        parent = parent.parent_op()
-    return depth
+def _is_known(values: Sequence[SSAValue], loop: Operation, invariant: list[Operation]) -> bool:
+    """Whether all values come from outside `loop`, or from operations that can move there."""
+    for value in values:
+        owner = value.owner
+        around = owner.parent_op() if isinstance(owner, Block) else owner
+        if around is not None and loop.is_ancestor(around) and owner not in invariant:
+            return False
+    return True

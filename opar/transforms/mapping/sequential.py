@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    Signedness,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -18,9 +20,45 @@ from opar.dialects import affine
 from opar.dialects.affine import ReductionKind
 from opar.errors import UnsupportedError, at
 
+_FLOAT_NEUTRAL = {
+    ReductionKind.addf: (arith.AddfOp, 0.0),
+    ReductionKind.mulf: (arith.MulfOp, 1.0),
+    ReductionKind.maximumf: (arith.MaximumfOp, -float("inf")),
+    ReductionKind.minimumf: (arith.MinimumfOp, float("inf")),
+}
+_INTEGER_NEUTRAL = {
+    ReductionKind.addi: (arith.AddiOp, 0),
+    ReductionKind.muli: (arith.MuliOp, 1),
+    ReductionKind.ori: (arith.OrIOp, 0),
+    ReductionKind.andi: (arith.AndIOp, -1),
+}
+"""The operation of a reduction, and the value that leaves every other as it is."""
+
+
+def check_reductions(loop: affine.ParallelOp) -> None:
+    """Raise `UnsupportedError` for a reduction of `loop` that cannot be computed."""
+    for kind, type in zip(loop.reduction_kinds, loop.result_types, strict=True):
+        if isinstance(type, IntegerType) and type.signedness.data is not Signedness.SIGNLESS:
+            message = f"a reduction of {type} is not supported: arith has no operation on it"
+            raise UnsupportedError(at(loop, message))
+        if kind not in (_FLOAT_NEUTRAL if kind.is_float else _INTEGER_NEUTRAL):
+            message = (
+                f"the reduction '{kind.name}' is not supported: it has no neutral element, "
+                "so that an empty loop has no result"
+            )
+            raise UnsupportedError(at(loop, message))
+        if kind.is_float and not isinstance(type, _FLOATS):
+            raise UnsupportedError(at(loop, f"a reduction of {type} is not supported"))
+
+
+_FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
+
 
 def make_sequential(op: Operation) -> None:
-    """Replace each `affine.parallel` below `op` by `affine.for` loops, reductions included."""
+    """
+    Replace each `affine.parallel` below `op` by `affine.for` loops, reductions included; all must
+    have passed `check_reductions`.
+    """
     for block in [b for region in op.regions for b in region.blocks]:
         for child in list(block.ops):
             make_sequential(child)
@@ -80,7 +118,12 @@ def _loops(loop: affine.ParallelOp, block: Block, inits: list[SSAValue]) -> list
         op.detach()
     if outermost is None:  # no dimensions: the body runs once
         block.insert_ops_before(moved, loop)
-        return [_combined(loop, i, inits[i], v, block) for i, v in enumerate(yielded)]
+        combined = [
+            _combine(kind, init, value, loop)
+            for kind, init, value in zip(loop.reduction_kinds, inits, yielded, strict=True)
+        ]
+        block.insert_ops_before(combined, loop)
+        return [op.results[0] for op in combined]
     if not carried:
         assert target.last_op is not None
         target.insert_ops_before(moved, target.last_op)
@@ -95,67 +138,20 @@ def _loops(loop: affine.ParallelOp, block: Block, inits: list[SSAValue]) -> list
     return list(outermost.res)
 
 
-def _combined(
-    loop: affine.ParallelOp, i: int, accumulator: SSAValue, value: SSAValue, block: Block
-) -> SSAValue:
-    op = _combine(loop.reduction_kinds[i], accumulator, value, loop)
-    block.insert_op_before(op, loop)
-    return op.results[0]
-
-
-_COMBINE = {
-    ReductionKind.addf: arith.AddfOp,
-    ReductionKind.addi: arith.AddiOp,
-    ReductionKind.mulf: arith.MulfOp,
-    ReductionKind.muli: arith.MuliOp,
-    ReductionKind.maximumf: arith.MaximumfOp,
-    ReductionKind.minimumf: arith.MinimumfOp,
-    ReductionKind.maxnumf: arith.MaxnumfOp,
-    ReductionKind.minnumf: arith.MinnumfOp,
-    ReductionKind.maxs: arith.MaxSIOp,
-    ReductionKind.mins: arith.MinSIOp,
-    ReductionKind.maxu: arith.MaxUIOp,
-    ReductionKind.minu: arith.MinUIOp,
-    ReductionKind.ori: arith.OrIOp,
-    ReductionKind.andi: arith.AndIOp,
-    ReductionKind.xori: arith.XOrIOp,
-}
-
-
 def _combine(
     kind: ReductionKind, accumulator: SSAValue, value: SSAValue, loop: affine.ParallelOp
 ) -> Operation:
-    if kind not in _COMBINE:
-        message = f"the reduction '{kind.name}' has no neutral element, so it cannot be computed"
-        raise UnsupportedError(at(loop, message))
-    op = _COMBINE[kind](accumulator, value)
+    op_class, _ = (_FLOAT_NEUTRAL if kind.is_float else _INTEGER_NEUTRAL)[kind]
+    op = op_class(accumulator, value)
     op.location = loop.location
     return op
 
 
 def _neutral(kind: ReductionKind, type: Attribute, loop: affine.ParallelOp) -> Operation:
-    """The value that the reduction leaves every other unchanged with."""
-    infinite = {
-        ReductionKind.maximumf: -float("inf"),
-        ReductionKind.maxnumf: -float("inf"),
-        ReductionKind.minimumf: float("inf"),
-        ReductionKind.minnumf: float("inf"),
-    }
-    if isinstance(type, Float16Type | Float32Type | Float64Type):
-        value = infinite.get(kind, 1.0 if kind is ReductionKind.mulf else 0.0)
-        return arith.ConstantOp(FloatAttr(value, type))
-    width = type.width.data if isinstance(type, IntegerType) else 64
-    neutral = {
-        ReductionKind.addi: 0,
-        ReductionKind.muli: 1,
-        ReductionKind.ori: 0,
-        ReductionKind.xori: 0,
-        ReductionKind.andi: -1,
-        ReductionKind.maxu: 0,
-        ReductionKind.minu: -1,
-        ReductionKind.maxs: -(1 << (width - 1)),
-        ReductionKind.mins: (1 << (width - 1)) - 1,
-    }
-    if kind not in neutral:
-        raise UnsupportedError(at(loop, f"the reduction '{kind.name}' is not supported"))
-    return arith.ConstantOp(IntegerAttr(neutral[kind], type))  # pyright: ignore
+    if isinstance(type, _FLOATS):
+        op = arith.ConstantOp(FloatAttr(_FLOAT_NEUTRAL[kind][1], type))
+    else:
+        assert isinstance(type, IntegerType)
+        op = arith.ConstantOp(IntegerAttr(_INTEGER_NEUTRAL[kind][1], type))
+    op.location = loop.location
+    return op
