@@ -10,12 +10,9 @@ from xdsl.dialects.memref import (
     AllocaScopeOp,
     AllocaScopeReturnOp,
     AssumeAlignmentOp,
-    CollapseShapeOp,
     DimOp,
-    ExpandShapeOp,
     ExtractStridedMetaDataOp,
     GetGlobalOp,
-    SubviewOp,
     ViewOp,
 )
 from xdsl.ir import Dialect
@@ -26,12 +23,13 @@ from opar.dialects.memref.atomics import AtomicRMWOp, AtomicYieldOp, GenericAtom
 from opar.dialects.memref.copies import CopyOp, DmaStartOp, DmaWaitOp
 from opar.dialects.memref.globals import GlobalOp
 from opar.dialects.memref.queries import ExtractAlignedPointerAsIndexOp, RankOp
+from opar.dialects.memref.reshapes import CollapseShapeOp, ExpandShapeOp, ReshapeOp
+from opar.dialects.memref.subview import SubviewOp
 from opar.dialects.memref.views import (
     CastOp,
     DistinctObjectsOp,
     MemorySpaceCastOp,
     ReinterpretCastOp,
-    ReshapeOp,
     TransposeOp,
 )
 

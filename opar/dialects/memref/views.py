@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     DenseArrayBase,
     IndexType,
-    IntegerType,
     MemRefType,
     UnrankedMemRefType,
     i64,
@@ -212,36 +211,6 @@ class TransposeOp(IRDLOperation):
         printer.print_attribute(self.source.type)
         printer.print_string(" to ")
         printer.print_attribute(self.result.type)
-
-
-@irdl_op_definition
-class ReshapeOp(IRDLOperation):
-    """
-    The same memory in a shape that a memref holds:
-    `memref.reshape %m(%shape) : (memref<8x16xf32>, memref<2xindex>) -> memref<?x?xf32>`.
-
-    https://mlir.llvm.org/docs/Dialects/MemRef/#memrefreshape-memrefreshapeop
-    """
-
-    name = "memref.reshape"
-
-    source = operand_def(AnyMemRef)
-    shape = operand_def(MemRefType)
-    result = result_def(AnyMemRef)
-
-    assembly_format = "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self, source: SSAValue | Operation, shape: SSAValue | Operation, result_type: Attribute
-    ):
-        super().__init__(operands=[source, shape], result_types=[result_type])
-
-    def verify_(self) -> None:
-        shape = self.shape.type
-        assert isinstance(shape, MemRefType)
-        integers = isinstance(shape.element_type, IntegerType | IndexType)
-        if shape.get_num_dims() != 1 or not integers:
-            raise VerifyException("the shape must be a one-dimensional memref of integers")
 
 
 @irdl_op_definition

@@ -43,6 +43,9 @@ func.func @ops(%n: index, %m: memref<?x?xf32>, %s: memref<8x16xf32>, %by: memref
   %sv = memref.subview %s[0, 0] [4, 8] [1, 1] : memref<8x16xf32> to memref<4x8xf32, strided<[16, 1]>>
   %sv2 = memref.subview %s[%n, 0] [%n, 8] [1, %n] {note} : memref<8x16xf32> to memref<?x8xf32, strided<[16, ?], offset: ?>>
   %sv3 = memref.subview %s[2, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<16xf32, strided<[1], offset: 32>>
+  %sv4 = memref.subview %m[%n, 0] [1, %n] [1, 1] : memref<?x?xf32> to memref<?xf32, strided<[1], offset: ?>>
+  %sv5 = memref.subview %sv2[0, 2] [1, 1] [1, 1] : memref<?x8xf32, strided<[16, ?], offset: ?>> to memref<f32, strided<[], offset: ?>>
+  %cs1 = memref.collapse_shape %sv [[0], [1]] : memref<4x8xf32, strided<[16, 1]>> into memref<4x8xf32, strided<[16, 1]>>
   %rc = memref.reinterpret_cast %s to offset: [0], sizes: [128], strides: [1] : memref<8x16xf32> to memref<128xf32>
   %rc2 = memref.reinterpret_cast %s to offset: [%n], sizes: [4, %n], strides: [%n, 1] : memref<8x16xf32> to memref<4x?xf32, strided<[?, 1], offset: ?>>
   %rc3 = memref.reinterpret_cast %um to offset: [0], sizes: [4], strides: [1] : memref<*xf32> to memref<4xf32>
@@ -115,6 +118,9 @@ func.func @ops(%n: index, %m: memref<?x?xf32>, %s: memref<8x16xf32>, %by: memref
 // CHECK-NEXT:     %sv = memref.subview %s[0, 0] [4, 8] [1, 1] : memref<8x16xf32> to memref<4x8xf32, strided<[16, 1]>>
 // CHECK-NEXT:     %sv2 = memref.subview %s[%n, 0] [%n, 8] [1, %n] {note} : memref<8x16xf32> to memref<?x8xf32, strided<[16, ?], offset: ?>>
 // CHECK-NEXT:     %sv3 = memref.subview %s[2, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<16xf32, strided<[1], offset: 32>>
+// CHECK-NEXT:     %sv4 = memref.subview %m[%n, 0] [1, %n] [1, 1] : memref<?x?xf32> to memref<?xf32, strided<[1], offset: ?>>
+// CHECK-NEXT:     %sv5 = memref.subview %sv2[0, 2] [1, 1] [1, 1] : memref<?x8xf32, strided<[16, ?], offset: ?>> to memref<f32, strided<[], offset: ?>>
+// CHECK-NEXT:     %cs1 = memref.collapse_shape %sv {{\[\[}}0 : i64], [1 : i64{{\]\]}} : memref<4x8xf32, strided<[16, 1]>> into memref<4x8xf32, strided<[16, 1]>>
 // CHECK-NEXT:     %rc = memref.reinterpret_cast %s to offset: [0], sizes: [128], strides: [1] : memref<8x16xf32> to memref<128xf32>
 // CHECK-NEXT:     %rc2 = memref.reinterpret_cast %s to offset: [%n], sizes: [4, %n], strides: [%n, 1] : memref<8x16xf32> to memref<4x?xf32, strided<[?, 1], offset: ?>>
 // CHECK-NEXT:     %rc3 = memref.reinterpret_cast %um to offset: [0], sizes: [4], strides: [1] : memref<*xf32> to memref<4xf32>
