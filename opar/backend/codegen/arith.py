@@ -17,7 +17,7 @@ from opar.backend.codegen.types import (
     I1,
     attribute_constant,
     constant,
-    element_of,
+    int_width,
     llvm_type,
     with_element,
 )
@@ -124,7 +124,7 @@ def emit_addui_extended(ctx: Context, op: arith.AddUIExtendedOp) -> None:
 def _multiply_extended(signed: bool) -> Emit:
     def emit(ctx: Context, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> None:
         b, lhs, rhs = ctx.b, ctx.value(op.lhs), ctx.value(op.rhs)
-        width = element_of(lhs.type).width
+        width = int_width(lhs.type)
         wide = with_element(lhs.type, ir.IntType(2 * width))
         extend = b.sext if signed else b.zext
         product = b.mul(extend(lhs, wide), extend(rhs, wide))

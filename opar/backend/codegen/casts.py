@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.floats import compute, convert, truncate
 from opar.backend.codegen.table import Emit, Table
-from opar.backend.codegen.types import BF16, F64, element_of, llvm_type
+from opar.backend.codegen.types import BF16, F64, element_of, int_width, llvm_type
 from opar.errors import UnsupportedError
 
 TABLE = Table()
@@ -19,7 +19,7 @@ def _integer_cast(signed: bool) -> Emit:
     def emit(ctx: Context, op: Operation) -> None:
         value = ctx.value(op.operands[0])
         type = llvm_type(op.results[0].type)
-        source, target = element_of(value.type).width, element_of(type).width
+        source, target = int_width(value.type), int_width(type)
         if target < source:
             result = ctx.b.trunc(value, type)
         elif signed:

@@ -133,9 +133,9 @@ class Context:
         """
         if overloads is None:
             overloads = [operands[0].type]
-        result = operands[0].type if result is None else result
+        returned: ir.Type = operands[0].type if result is None else result
         symbol = ".".join([name, *(_suffix(type) for type in overloads)])
-        callee = self.declare(symbol, result, [operand.type for operand in operands])
+        callee = self.declare(symbol, returned, [operand.type for operand in operands])
         return self.b.call(callee, operands, fastmath=list(fastmath))
 
     def declare(self, name: str, result: ir.Type, operands: Sequence[ir.Type]) -> ir.Function:
@@ -189,7 +189,7 @@ class Context:
                 self.emit_op(op)
         return terminator
 
-    def emit_blocks(self, region: Region, leave: Callable[[Operation], None]) -> None:
+    def emit_blocks(self, region: Region, leave: Callable[[Operation], object]) -> None:
         """
         Emit a region of any number of blocks, its entry in the current LLVM block, whose
         arguments the caller has bound. `leave` emits each terminator that is not a branch.

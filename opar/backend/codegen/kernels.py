@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Attribute, Operation
 
 from opar.backend.codegen.abi import KernelInfo, flatten, mangle
@@ -147,7 +148,7 @@ def _bytes(type: Attribute) -> int:
 def _sizes(attribute: DenseArrayBase | None) -> tuple[int, int, int] | None:
     if attribute is None:
         return None
-    x, y, z = (int(n) for n in attribute.get_values())
+    x, y, z = cast("DenseArrayBase[IntegerType]", attribute).get_values()
     return x, y, z
 
 

@@ -108,4 +108,4 @@ def merge(ctx: Context, incoming: Sequence[tuple[Sequence[ir.Value], ir.Block]])
     for values, block in incoming:
         for phi, value in zip(phis, values, strict=True):
             phi.add_incoming(value, block)
-    return phis
+    return list[ir.Value](phis)

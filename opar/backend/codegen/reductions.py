@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.floats import compute, truncate
-from opar.backend.codegen.types import BF16, constant, element_of, is_float
+from opar.backend.codegen.types import BF16, constant, element_of, int_width, is_float
 from opar.dialects.reduction_kind import ReductionKind
 from opar.errors import UnsupportedError
 
@@ -87,7 +87,7 @@ def identity(kind: str, type: ir.Type) -> ir.Constant:
         value = {"add": -0.0, "mul": 1.0, "minimumf": math.inf, "maximumf": -math.inf}.get(kind)
         value = math.nan if value is None and kind in FLOAT_INTRINSICS else value
     else:
-        width = element_of(type).width
+        width = int_width(type)
         value = {
             "add": 0,
             "or": 0,

@@ -58,6 +58,7 @@ def emit_transfer_read(ctx: Context, op: vector.TransferReadOp) -> None:
 @TABLE.op(vector.TransferWriteOp)
 def emit_transfer_write(ctx: Context, op: vector.TransferWriteOp) -> None:
     type = op.vector.type
+    assert isinstance(type, VectorType)
     _check_memref(op)
     indices = _indices(ctx, op.indices)
     value = ctx.value(op.vector)

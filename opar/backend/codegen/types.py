@@ -97,6 +97,13 @@ def float_bits(type: ir.Type) -> int:
     return {F16: 16, BF16: 16, F32: 32, F64: 64}[type]
 
 
+def int_width(type: ir.Type) -> int:
+    """Bit width of an integer type or of the elements of a vector of integers."""
+    element = element_of(type)
+    assert isinstance(element, ir.IntType)
+    return element.width
+
+
 def is_float(type: ir.Type) -> bool:
     """Whether a scalar or vector type is one of floats."""
     return element_of(type) in (F16, BF16, F32, F64)
@@ -164,8 +171,7 @@ def attribute_constant(attr: Attribute) -> ir.Constant:
         case DenseIntOrFPElementsAttr() if isinstance(attr.type, VectorType):
             type = llvm_type(attr.type)
             assert isinstance(type, ir.VectorType)
-            if attr.is_splat():
-                return constant(type, next(iter(attr.iter_values())))
-            return vector_constant(type, attr.get_values())
+            values = [value for value in attr.iter_values() if not isinstance(value, tuple)]
+            return constant(type, values[0]) if attr.is_splat() else vector_constant(type, values)
         case _:
             raise UnsupportedError(f"constant {attr} is not supported in a kernel")
