@@ -194,6 +194,7 @@ class Context:
         Emit a region of any number of blocks, its entry in the current LLVM block, whose
         arguments the caller has bound. `leave` emits each terminator that is not a branch.
         """
+        entry = self.b.block
         blocks = _reverse_post_order(region)
         for block in blocks[1:]:
             self._blocks[block] = self.function.append_basic_block()
@@ -201,7 +202,7 @@ class Context:
             self.b.position_at_end(self._blocks[block])
             types = self.component_types(argument.type for argument in block.args)
             self._phis[block] = [self.b.phi(type) for type in types]
-        self.b.position_at_end(self._entry_of(blocks[0]))
+        self.b.position_at_end(entry)
         for block in blocks:
             if block is not blocks[0]:
                 self.b.position_at_end(self._blocks[block])
@@ -211,9 +212,6 @@ class Context:
                     leave(op)
                 else:
                     self.emit_op(op)
-
-    def _entry_of(self, block: Block) -> ir.Block:
-        return self._blocks.setdefault(block, self.b.block)
 
     def edge(self, block: Block, operands: Sequence[SSAValue]) -> ir.Block:
         """The LLVM block of `block`, with `operands` as its arguments from the current block."""
