@@ -53,7 +53,7 @@ def measure(n: int, width: int) -> str:
     text = products_and_sums(n, width)
     streams = opar.compile(text, device="cuda")
     single = opar.compile(text, device="cuda", pipeline=passes)
-    assert (streams.schedule.streams, single.schedule.streams) == (width, 1)
+    assert streams.schedule.streams >= width and single.schedule.streams == 1
     generator = np.random.default_rng()
     a, b = (generator.standard_normal((n, n)).astype(np.float32) for _ in range(2))
     arrays = to_gpu(a), to_gpu(b), to_gpu(np.full((n, n), np.nan, np.float32))

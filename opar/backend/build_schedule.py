@@ -167,7 +167,7 @@ class _Builder:
                 op.attributes.get(RESULT_ATTRIBUTE),
             )
         )
-        name = value.name_hint or f"buffer{len(self.buffers)}"
+        name = self.unique_name(value.name_hint or "buffer")
         dtype = type_name(type.element_type)
         self.buffers.append(Buffer(name, dtype, places, on_device, None, stages, result))
         number = len(self.buffers) - 1
@@ -175,6 +175,16 @@ class _Builder:
             number, self.numbers.constant(0), places, self.numbers.contiguous(places)
         )
         return number
+
+    def unique_name(self, hint: str) -> str:
+        """A name for a buffer that no other has."""
+        names = {buffer.name for buffer in self.buffers}
+        number = 1
+        name = hint
+        while name in names:
+            name = f"{hint}_{number}"
+            number += 1
+        return name
 
     # Steps
 
