@@ -85,8 +85,8 @@ def _accesses(loop: affine.ForOp) -> list[_Access] | None:
 def _conflict(loop: affine.ForOp, first: _Access, second: _Access) -> bool:
     """Whether `first` in one iteration and `second` in a later one can touch one element."""
     names = _Names(loop)
-    earlier = {loop.induction_variable: names.new("i")}
-    later = {loop.induction_variable: names.new("i")}
+    earlier: Values = {loop.induction_variable: names.new("i")}
+    later: Values = {loop.induction_variable: names.new("i")}
     constraints: list[str] = [
         f"{earlier[loop.induction_variable]} < {later[loop.induction_variable]}"
     ]
@@ -143,7 +143,7 @@ class _Names:
     def _text(self, expr: AffineExpr, operands: Sequence[str], dims: int, values: Values) -> str:
         match expr:
             case AffineConstantExpr(value=value):
-                return f"({value})"
+                return str(value)
             case AffineDimExpr(position=position):
                 return operands[position]
             case AffineSymExpr(position=position):

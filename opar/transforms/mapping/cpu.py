@@ -21,7 +21,7 @@ from opar.dialects import affine, gpu
 from opar.transforms.mapping.cuda import Axis, set_variables
 from opar.transforms.mapping.emit import Emitter, Size
 from opar.transforms.mapping.expand import Expansion, vectorisable, widest_bits
-from opar.transforms.mapping.nest import Nest
+from opar.transforms.mapping.nest import Dimension, Nest
 from opar.transforms.mapping.sequential import make_sequential
 from opar.transforms.mapping.strides import Dependence, contiguous_dimension, depending_on
 
@@ -57,7 +57,7 @@ class _Mapping:
         self.host = host
         self.lowers = [host.bound(d.lower, is_lower=True) for d in nest.dimensions]
         self.trips = [
-            host.trips(d, lower) for d, lower in zip(nest.dimensions, self.lowers, strict=True)
+            self._trips(d, low) for d, low in zip(nest.dimensions, self.lowers, strict=True)
         ]
         self.body = list(nest.body.ops)[:-1]
         dims = list(range(len(self.trips)))
@@ -74,6 +74,10 @@ class _Mapping:
             self.lanes = max(1, vector_bits // widest_bits(nest, self.on_vector))
         self.has_loops = any(isinstance(op, affine.ForOp) for op in self.body)
         self.on_row = self._jammed_row()
+
+    def _trips(self, dimension: Dimension, lower: Size) -> Size:
+        trips = self.host.trips(dimension, lower)
+        return trips if isinstance(trips, int) else self.host.at_least(trips, 0)
 
     def _jammed_row(self) -> Dependence | None:
         """What depends on the row loop, where unrolling it pays and is possible."""
@@ -98,7 +102,7 @@ class _Mapping:
         else:
             chunk = self._chunk(chunked, axes)
             sizes.append(self._blocks(self.trips[chunked], chunk))
-        sizes += [self.host.at_least(axis.extent, 0) for axis in axes]
+        sizes += [axis.extent for axis in axes]
         one = self.host.constant(1)
         grid = [self.host.value(s) for s in sizes] + [one] * (3 - len(sizes))
         launch = gpu.LaunchOp(grid, [one] * 3)
@@ -163,7 +167,7 @@ class _Mapping:
     def _blocks(self, trips: Size, chunk: int) -> Size:
         if isinstance(trips, int):
             return -(-trips // chunk)
-        return self.host.at_least(self.host.apply(_d0.ceil_div(chunk), [trips], 1), 0)
+        return self.host.apply(_d0.ceil_div(chunk), [trips], 1)
 
     def _chunk_range(
         self, chunked: int, chunk: int, block_id: SSAValue, inside: Emitter
@@ -225,7 +229,7 @@ class _Mapping:
         tiles: list[int | None] = [_VECTORS] if self.has_loops else []
         for vectors in (*tiles, 1, None):
             width = 1 if vectors is None else vectors * self.lanes
-            whole, rest, _ = self._whole(start, end, width, inside)
+            whole, rest = self._whole(start, end, width, inside)
             if whole is not None:
                 count, body = self._loop(start, whole, width, inside)
                 emit(body, self._variable(self.vector, count, body), vectors)
@@ -235,20 +239,23 @@ class _Mapping:
 
     def _whole(
         self, start: Size, end: Size, width: int, inside: Emitter
-    ) -> tuple[Size | None, Size | None, int]:
+    ) -> tuple[Size | None, Size | None]:
         """(end of the whole tiles or None for none, start of the rest or None for no rest)."""
         if width == 1:
-            return end, None, width
+            return end, None
         if isinstance(start, int) and isinstance(end, int):
             whole = start + (end - start) // width * width
-            return (whole if whole > start else None), (whole if whole < end else None), width
+            return (whole if whole > start else None), (whole if whole < end else None)
         if isinstance(start, SSAValue) and (known := self._static_chunk(start, end)) is not None:
             whole = inside.apply(_d0 + known // width * width, [start], 1)
-            return (whole if known >= width else None), (whole if known % width else None), width
-        operands = [inside.value(start), inside.value(end)]
-        expr = _d0 + (_d1 - _d0) // width * width
-        whole = inside.apply(expr, operands, 2)
-        return whole, whole, width
+            return (whole if known >= width else None), (whole if known % width else None)
+        last = inside.value(end)
+        if isinstance(start, int):
+            length = _d0 - start if start else _d0
+            whole = inside.apply(length // width * width + start, [last], 1)
+        else:
+            whole = inside.apply(_d0 + (_d1 - _d0) // width * width, [start, last], 2)
+        return whole, whole
 
     def _static_chunk(self, start: SSAValue, end: Size) -> int | None:
         """end - start, where `end` was made as a constant distance from `start`."""
@@ -262,7 +269,7 @@ class _Mapping:
         self, start: SSAValue, end: Size, rows: int, inside: Emitter
     ) -> list[tuple[Size, Size, int]]:
         """Ranges of rows: those that are unrolled, and the rest one by one."""
-        whole, rest, _ = self._whole(start, end, rows, inside)
+        whole, rest = self._whole(start, end, rows, inside)
         found: list[tuple[Size, Size, int]] = []
         if whole is not None:
             found.append((start, whole, rows))

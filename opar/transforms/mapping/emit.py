@@ -132,14 +132,15 @@ class Emitter:
         if dimension.trips is not None:
             return dimension.trips
         upper = self.bound(dimension.upper, is_lower=False)
-        d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
-        low = lower if isinstance(lower, int) else None
-        if low is not None and isinstance(upper, SSAValue):
-            if low == 0 and dimension.step == 1:
-                return upper
-            return self.apply((d0 - low).ceil_div(dimension.step), [upper], 1)
-        operands = [self.value(upper), self.value(lower)]
-        return self.apply((d0 - d1).ceil_div(dimension.step), operands, 2)
+        end, start = AffineExpr.dimension(0), AffineExpr.dimension(1)
+        operands = [self.value(upper)]
+        if isinstance(lower, int):
+            length = end - lower if lower else end
+        else:
+            length = end - start
+            operands.append(lower)
+        trips = length.ceil_div(dimension.step) if dimension.step != 1 else length
+        return self.apply(trips, operands, len(operands))
 
     def variable(self, dimension: Dimension, count: SSAValue, lower: Size) -> SSAValue:
         """The loop variable of iteration `count`: lower + count * step."""

@@ -96,9 +96,9 @@ def widest_bits(nest: Nest, depends: Dependence) -> int:
     """The width in bits of the widest number that becomes a vector."""
     bits = [8]
     for op in nest.body.walk():
-        for value in (*op.operands, *op.results):
-            if value in depends and isinstance(value.type, FixedBitwidthType):
-                bits.append(value.type.bitwidth)
+        if any(v in depends for v in (*op.operands, *op.results)):
+            types = [v.type for v in (*op.operands, *op.results)]
+            bits += [t.bitwidth for t in types if isinstance(t, FixedBitwidthType)]
     return max(bits)
 
 
