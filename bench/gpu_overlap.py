@@ -25,7 +25,7 @@ def record_kernels(run: Any) -> list[Record]:
     Call `run` several times and return the kernels of the last call. CUPTI delays the first
     launches: it hands out its buffers then.
     """
-    from cupti import cupti
+    from cupti import cupti  # pyright: ignore[reportMissingImports]
 
     records: list[Record] = []
 

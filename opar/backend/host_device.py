@@ -145,8 +145,9 @@ class _HostSession:
 
     def fill(self, stream: int, target: Memory, pattern: bytes) -> None:
         def run() -> None:
-            items = (ctypes.c_char * target.nbytes).from_address(target.address)
-            np.frombuffer(items, f"u{len(pattern)}")[:] = int.from_bytes(pattern, "little")
+            items = (ctypes.c_uint8 * target.nbytes).from_address(target.address)
+            words = np.ctypeslib.as_array(items).view(f"u{len(pattern)}")
+            words[:] = int.from_bytes(pattern, "little")
 
         self._enqueue(stream, [run])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from opar.backend.schedule import Number, Scalar
 
@@ -31,7 +32,7 @@ def _unsigned(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
 
 _MASK = (1 << 64) - 1
 
-OPERATORS: dict[str, Callable[..., Number]] = {
+OPERATORS: dict[str, Callable[..., Any]] = {
     "arith.addi": operator.add,
     "arith.subi": operator.sub,
     "arith.muli": operator.mul,

@@ -42,7 +42,7 @@ def parse_pipeline(spec: str) -> PassPipeline:
 
     Raises `OptionError` for text, names and options that are none.
     """
-    from xdsl.utils.arg_spec import ArgSpecParseError
+    from xdsl.utils.exceptions import ArgSpecParseError
 
     try:
         return PassPipeline.parse_spec(pass_factories(), spec)

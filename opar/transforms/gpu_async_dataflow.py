@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -156,7 +156,7 @@ class _BlockTokens:
                     end = op if end is terminator else end
         return end
 
-    def _running(self, candidates: Sequence[int] | dict[int, object]) -> list[int]:
+    def _running(self, candidates: Iterable[int]) -> list[int]:
         """Those of `candidates` that have a token and may still run, without implied ones."""
         running = [p for p in candidates if p in self.tokens and not self.complete >> p & 1]
         return minimal(running, self.ancestors)
@@ -177,7 +177,7 @@ class _BlockTokens:
             self.tokens[i] = op.async_token
             self.ancestors[i] = below | self.complete
 
-    def _below(self, operations: Sequence[int] | dict[int, object]) -> int:
+    def _below(self, operations: Iterable[int]) -> int:
         mask = 0
         for p in operations:
             mask |= self.ancestors[p] | 1 << p

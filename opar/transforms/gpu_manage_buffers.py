@@ -224,7 +224,11 @@ class _FunctionBuffers:
         if op is self.terminator:
             self._copy_out(op)
             return
-        inside = [child for child in op.walk() if child in self.launched]
+        inside = [
+            child
+            for child in op.walk()
+            if isinstance(child, gpu.LaunchFuncOp) and child in self.launched
+        ]
         for launch in inside:
             for root, writes in self.launched[launch].items():
                 self._need(root, op, on_device=True)
