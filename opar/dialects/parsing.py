@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr,
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.parser import Parser
+from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer
@@ -46,11 +47,23 @@ class LocatingParser(Parser):
 
     def parse_operation(self) -> Operation:
         self._start = self._current_token.span.start
-        line, column = self.line_and_column(self._start)
+        start = self._start
+        line, column = self.line_and_column(start)
         op = super().parse_operation()
+        self._check_operands(op, start)
         if isinstance(op.location, UnknownLoc):
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
+
+    def _check_operands(self, op: Operation, start: int) -> None:
+        """Refuse operands that the operation's own regions define: xDSL leaves them undefined."""
+        for operand in op.operands:
+            if isinstance(operand, ForwardDeclaredValue) and not any(
+                operand is value
+                for references in self.forward_ssa_references.values()
+                for value in references.values()
+            ):
+                self.raise_error(f"'{op.name}' uses a value that its own region defines", start)
 
     def parse_affine_map(self) -> AffineMap:
         return ExpressionParser(self._parser_state).parse_affine_map()

@@ -8,6 +8,7 @@ from xdsl.dialects.affine import YieldOp
 from xdsl.ir import Attribute, Block, Region
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 
@@ -15,8 +16,9 @@ def ensure_yield(region: Region) -> None:
     """Add the `affine.yield` that the printed form leaves out."""
     if not region.blocks:
         region.add_block(Block())
-    block = region.block
-    if not isinstance(block.last_op, YieldOp):
+    block = region.blocks.last
+    assert block is not None
+    if block.last_op is None or not block.last_op.has_trait(IsTerminator):
         block.add_op(YieldOp.get())
 
 

@@ -33,6 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from opar.dialects.scf.regions import (
     Body,
+    ensure_terminator,
     parse_assignment,
     parse_optional_arrow_types,
     print_arrow_types,
@@ -121,10 +122,8 @@ class ForallOp(IRDLOperation):
             properties=properties,
             regions=[body],
         )
-        if not self.body.blocks:
-            self.body.add_block(Block())
-        if not outputs and not isinstance(self.body.block.last_op, InParallelOp):
-            self.body.block.add_op(InParallelOp())
+        if not outputs:
+            ensure_terminator(self.body, InParallelOp)
 
     @property
     def num_dims(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from opar.dialects.scf.regions import (
     Body,
+    ensure_terminator,
     parse_optional_arrow_types,
     print_arrow_types,
     print_body,
@@ -69,10 +70,7 @@ class ParallelOp(IRDLOperation):
             result_types=[[SSAValue.get(v).type for v in init_vals]],
         )
         if not init_vals:
-            if not self.body.blocks:
-                self.body.add_block(Block())
-            if not isinstance(self.body.block.last_op, ReduceOp):
-                self.body.block.add_op(ReduceOp())
+            ensure_terminator(self.body, ReduceOp)
 
     @property
     def induction_variables(self) -> Sequence[BlockArgument]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -78,12 +78,17 @@ class ConditionOp(IRDLOperation):
 
 def ensure_yield(region: Region) -> None:
     """Add the `scf.yield` that the printed form leaves out."""
+    ensure_terminator(region, YieldOp)
+
+
+def ensure_terminator(region: Region, make: Callable[[], Operation]) -> None:
+    """Add the terminator that the printed form leaves out, unless there is one."""
     if not region.blocks:
         region.add_block(Block())
     block = region.blocks.last
     assert block is not None
     if block.last_op is None or not block.last_op.has_trait(IsTerminator):
-        block.add_op(YieldOp())
+        block.add_op(make())
 
 
 def verify_yield(region: Region, types: Sequence[Attribute]) -> None:

@@ -669,3 +669,24 @@ func.func @f(%n: index, %t: memref<1xi32>) {
   "affine.dma_wait"(%t) {tag_map = affine_map<(d0) -> (d0)>} : (memref<1xi32>) -> ()
   return
 }
+
+// -----
+
+// CHECK: 'affine.for' uses a value that its own region defines
+func.func @f() {
+  affine.for %i = 0 to %i {
+  }
+  return
+}
+
+// -----
+
+// CHECK: 'affine.for': Region 'body' at position 0 expected a single block, but got 2 blocks
+func.func @f() {
+  affine.for %i = 0 to 4 {
+    cf.br ^bb1
+  ^bb1:
+    affine.yield
+  }
+  return
+}

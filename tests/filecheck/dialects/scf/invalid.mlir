@@ -354,3 +354,24 @@ func.func @f(%t: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+
+// CHECK: 'scf.forall' uses a value that its own region defines
+func.func @f() {
+  scf.forall (%i) in (%i) {
+  }
+  return
+}
+
+// -----
+
+// CHECK: 'scf.parallel': Region 'body' at position 0 expected a single block, but got 2 blocks
+func.func @f(%n: index) {
+  scf.parallel (%i) = (%n) to (%n) step (%n) {
+    cf.br ^bb1
+  ^bb1:
+    scf.reduce
+  }
+  return
+}
