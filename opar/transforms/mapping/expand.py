@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.utils.exceptions import VerifyException
 
 from opar.dialects import affine
 from opar.transforms.mapping.emit import Emitter
@@ -62,11 +63,30 @@ def _all_fit(ops: Iterable[Operation], depends: Dependence) -> bool:
                 return False
         elif op.name.partition(".")[0] in ("arith", "math") and not op.regions:
             in_vectors = any(v in depends for v in op.operands)
-            types = [v.type for v in (*op.operands, *op.results)]
-            if in_vectors and not all(isinstance(t, AnyFloat | IntegerType) for t in types):
+            if in_vectors and not _takes_vectors(op):
                 return False
         else:
             return False
+    return True
+
+
+def _takes_vectors(op: Operation) -> bool:
+    """Whether the operation can be on vectors of the types that it has."""
+    types = [v.type for v in (*op.operands, *op.results)]
+    if not all(isinstance(t, AnyFloat | IntegerType) for t in types):
+        return False
+    vectors = Block(arg_types=[VectorType(t, [2]) for t in types])
+    on_vectors = type(op).create(
+        operands=vectors.args[: len(op.operands)],
+        result_types=[a.type for a in vectors.args[len(op.operands) :]],
+        properties=op.properties.copy(),
+    )
+    try:
+        on_vectors.verify()
+    except VerifyException:  # xDSL's comparisons and selections are of scalars only
+        return False
+    finally:
+        on_vectors.erase()
     return True
 
 
