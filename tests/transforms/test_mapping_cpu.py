@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import opar
+from tests.programs import product
 
 TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i32": np.int32, "i8": np.int8}
 TOLERANCE = {np.float16: 2e-2, np.float32: 1e-5, np.float64: 1e-13}
@@ -295,8 +295,8 @@ affine.parallel (%i, %j) = (0, 0) to (6, 30) {{
   affine.store %v, %y[%i, %j] : {of(y)}
 }}"""
     run(body, {"x": (of(x), x), "y": (of(y), y)}, "%n = arith.constant 2 : index")
-    i, j = np.indices(y.shape)
-    check(y, x[index(i, j)])
+    places = np.indices(y.shape)
+    check(y, x[index(places[0], places[1])])
 
 
 def test_conditions_and_inner_bounds(generator: np.random.Generator) -> None:
@@ -394,21 +394,9 @@ affine.parallel (%i, %j) = (0, 0) to (9, 35) {{
 def test_random_shapes_of_static_products(generator: np.random.Generator) -> None:
     for _ in range(6):
         rows, cols, depth = (int(n) for n in generator.integers(1, 71, 3))
-        type = random.Random(int(generator.integers(1 << 30))).choice(["f32", "f64", "i32"])
-        mul, add = times(type)
-        a, b = data(generator, type, rows, depth), data(generator, type, depth, cols)
-        c = poisoned(type, rows, cols)
-        body = f"""
-affine.parallel (%i, %j) = (0, 0) to ({rows}, {cols}) {{
-  %dot = affine.for %k = 0 to {depth} iter_args(%acc = %zero) -> ({type}) {{
-    %x = affine.load %a[%i, %k] : {of(a)}
-    %y = affine.load %b[%k, %j] : {of(b)}
-    %xy = {mul} %x, %y : {type}
-    %next = {add} %acc, %xy : {type}
-    affine.yield %next : {type}
-  }}
-  affine.store %dot, %c[%i, %j] : {of(c)}
-}}"""
+        a, b = data(generator, "f32", rows, depth), data(generator, "f32", depth, cols)
+        c = poisoned("f32", rows, cols)
+        body = product("%a", "%b", "%c", rows, depth, cols)
         arrays = {"a": (of(a), a), "b": (of(b), b), "c": (of(c), c)}
-        run(body, arrays, f"%zero = {constant(type)}")
-        check(c, a.astype(np.float64) @ b.astype(np.float64))
+        run(body, arrays, f"%zero = {constant('f32')}")
+        check(c, a.astype(np.float64) @ b)
