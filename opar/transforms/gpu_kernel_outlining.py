@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
-from opar.dialects import affine, gpu
+from opar.dialects import affine, gpu, memref
 from opar.errors import UnsupportedError, at
 
 CONTAINER_ATTRIBUTE = "gpu.container_module"
@@ -45,11 +45,13 @@ class GpuKernelOutliningPass(ModulePass):
     1. Constants, and index arithmetic on nothing else, are repeated in the kernel; other values
        from outside become parameters.
     2. Equal kernels are made once (`deduplicate`).
-    3. Functions that the body calls are copied into the module.
+    3. Functions that the body calls, and constants (`memref.global`) that it reads, are copied
+       into the module.
     4. Tokens, attributions, clusters, dynamic workgroup memory and the names given by `module(@m)`
        and `function(@f)` are kept. Constant sizes become `known_block_size` and `known_grid_size`.
 
-    Raises `UnsupportedError` for a launch within a launch, also through a call.
+    Raises `UnsupportedError` for a launch within a launch, also through a call, for a call of a
+    function without a body and for a `memref.global` that is no constant.
     """
 
     name = "gpu-kernel-outlining"
@@ -58,10 +60,14 @@ class GpuKernelOutliningPass(ModulePass):
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         outliner = _Outliner(op, self.deduplicate)
-        for function in list(op.walk()):
-            if isinstance(function, func.FuncOp):
-                for launch in _launches(function):
-                    outliner.outline(function, launch)
+        launches = [
+            (function, launch, _used_symbols(launch))  # all errors before any change
+            for function in op.walk()
+            if isinstance(function, func.FuncOp)
+            for launch in _launches(function)
+        ]
+        for function, launch, used in launches:
+            outliner.outline(function, launch, used)
 
 
 def _launches(function: func.FuncOp) -> list[gpu.LaunchOp]:
@@ -84,16 +90,17 @@ class _Outliner:
     kernels: dict[tuple, list[gpu.FuncOp]] = field(default_factory=dict)
     """Kernels made so far, by a key that equal ones share."""
 
-    def outline(self, function: func.FuncOp, launch: gpu.LaunchOp) -> None:
-        """Replace `launch` by a launch of a kernel."""
+    def outline(
+        self, function: func.FuncOp, launch: gpu.LaunchOp, used: Sequence[Operation]
+    ) -> None:
+        """Replace `launch` by a launch of a kernel that finds the symbols `used` beside it."""
         sunk, captured = _captured(launch)
-        callees = _callees(launch)
         kernel = _make_kernel(f"{function.sym_name.data}_kernel", launch, sunk, captured)
         existing = None
         if launch.kernel_module is None and launch.kernel_function is None:
             existing = self._equal(kernel)
         if existing is None:
-            self._place(kernel, launch, callees)
+            self._place(kernel, launch, used)
         else:
             kernel.erase()
             kernel = existing
@@ -135,10 +142,8 @@ class _Outliner:
         candidates.append(kernel)
         return None
 
-    def _place(
-        self, kernel: gpu.FuncOp, launch: gpu.LaunchOp, callees: Sequence[Operation]
-    ) -> None:
-        """Put `kernel` into a gpu.module, with the functions that it calls."""
+    def _place(self, kernel: gpu.FuncOp, launch: gpu.LaunchOp, used: Sequence[Operation]) -> None:
+        """Put `kernel` into a gpu.module, with the functions and constants that it uses."""
         if launch.kernel_function is not None:
             kernel.sym_name = launch.kernel_function.root_reference
 
@@ -152,9 +157,10 @@ class _Outliner:
             self.module.attributes[CONTAINER_ATTRIBUTE] = UnitAttr()
         else:
             kernel.sym_name = builtin.StringAttr(_unused(kernel.sym_name.data, holder))
-        for callee in callees:
-            if SymbolTable.lookup_symbol(holder, callee.sym_name.data) is None:  # pyright: ignore
-                holder.body.block.add_op(callee.clone())
+        for symbol in used:
+            assert isinstance(symbol, func.FuncOp | memref.GlobalOp)
+            if SymbolTable.lookup_symbol(holder, symbol.sym_name.data) is None:
+                holder.body.block.add_op(symbol.clone())
         holder.body.block.add_op(kernel)
 
 
@@ -211,14 +217,19 @@ def _outside_values(region: Region) -> Iterator[SSAValue]:
                 yield value
 
 
-def _callees(launch: gpu.LaunchOp) -> list[Operation]:
-    """The functions that the body calls, directly or not."""
+def _used_symbols(launch: gpu.LaunchOp) -> list[Operation]:
+    """The functions that the body calls, directly or not, and the constants that they read."""
     found: dict[Operation, None] = {}
     work: list[Operation] = [launch]
     while work:
         for op in work.pop().walk():
-            if isinstance(op, gpu.LaunchOp | gpu.LaunchFuncOp) and op is not launch:
-                raise UnsupportedError(at(op, "a launch within a launch is not supported"))
+            if isinstance(op, memref.GetGlobalOp):
+                name = op.name_.root_reference.data
+                constant = SymbolTable.lookup_symbol(launch, name)
+                if not isinstance(constant, memref.GlobalOp) or constant.constant is None:
+                    message = f"@{name} is no constant, so take it outside of the launch"
+                    raise UnsupportedError(at(op, message))
+                found[constant] = None
             if not isinstance(op, func.CallOp):
                 continue
             callee = SymbolTable.lookup_symbol(launch, op.callee)

@@ -119,8 +119,7 @@ func.func @f(%a: {m}, %b: {m}, %c: {m}, %d: index) {{
 }}""",
             device="cpu",
         )
-        for _ in range(4):
-            rows, cols, depth = (int(n) for n in generator.integers(1, 71, 3))
+        for rows, cols, depth in generator.integers(1, 71, (4, 3)).tolist():
             a, b = data(generator, type, rows, depth), data(generator, type, depth, cols)
             c = poisoned(type, rows, cols)
             left = np.ascontiguousarray(a.T) if "a" in transpose else a
@@ -392,8 +391,7 @@ affine.parallel (%i, %j) = (0, 0) to (9, 35) {{
 
 
 def test_random_shapes_of_static_products(generator: np.random.Generator) -> None:
-    for _ in range(6):
-        rows, cols, depth = (int(n) for n in generator.integers(1, 71, 3))
+    for rows, cols, depth in generator.integers(1, 71, (6, 3)).tolist():
         a, b = data(generator, "f32", rows, depth), data(generator, "f32", depth, cols)
         c = poisoned("f32", rows, cols)
         body = product("%a", "%b", "%c", rows, depth, cols)

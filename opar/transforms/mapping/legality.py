@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
-from opar.dialects import affine, gpu
+from opar.dialects import affine, gpu, memref
 from opar.errors import UnsupportedError, at
 from opar.transforms.mapping.sequential import check_reductions
 
@@ -51,6 +51,12 @@ def _check(root: Operation, loop: Operation, called: set[Operation]) -> None:
             raise UnsupportedError(at(op, message))
         elif _is_of_launches(op):
             raise UnsupportedError(at(op, "cannot run inside a parallel loop; move it out"))
+        elif isinstance(op, memref.GetGlobalOp):
+            name = op.name_.root_reference.data
+            value = SymbolTable.lookup_symbol(op, name)
+            if not isinstance(value, memref.GlobalOp) or value.constant is None:
+                message = f"@{name} is no constant, so take it outside of the parallel loop"
+                raise UnsupportedError(at(op, message))
         elif isinstance(op, func.CallOp):
             callee = SymbolTable.lookup_symbol(op, op.callee)
             if not isinstance(callee, func.FuncOp) or callee.is_declaration:
