@@ -42,7 +42,10 @@ def host_ir(module: gpu.ModuleOp) -> str:
 
 
 def _emit(module: gpu.ModuleOp, machine: llvm.TargetMachine) -> tuple[str, dict[str, KernelInfo]]:
-    emitted, kernels = emit_kernels(module, HostRecord())
+    # Without F16C, LLVM calls a runtime library for f16 that a JIT does not have.
+    is_x86 = machine.triple.startswith(("x86_64", "i686"))
+    has_half = not is_x86 or llvm.get_host_cpu_features().get("f16c", False)
+    emitted, kernels = emit_kernels(module, HostRecord(has_half))
     emitted.triple = machine.triple
     emitted.data_layout = str(machine.target_data)
     return str(emitted), kernels

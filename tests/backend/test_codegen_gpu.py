@@ -102,7 +102,7 @@ def test_dynamic_workgroup_memory(ptxas: Path, tmp_path: Path) -> None:
     assert module.kernels["k"].uses_dynamic_shared
     assert ".extern .shared" in module.text
     assemble(ptxas, module.text, "sm_80", tmp_path)
-    with pytest.raises(UnsupportedError, match="gpu.dynamic_shared_memory"):
+    with pytest.raises(UnsupportedError, match="dynamic workgroup memory"):
         HostKernel(kernel("%a: memref<64xf32>", body))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from opar.backend.codegen.host import HostRecord
 from opar.errors import UnsupportedError
 from tests.backend.kernel_tools import HostKernel, assemble, gpu_module, kernel, ptx
 
@@ -145,7 +147,8 @@ def test_affine_parallel_reduces(kind: str, type: str, expected: float) -> None:
     text = kernel(
         f"%o: memref<1x{type}>",
         f"""{ZERO} %z = arith.constant 0 : i32
-        %r = affine.parallel (%i, %j) = (0, -1) to (4, 5) step (1, 2) reduce ("{kind}") -> ({type}) {{
+        %r = affine.parallel (%i, %j) = (0, -1) to (4, 5) step (1, 2)
+            reduce ("{kind}") -> ({type}) {{
           %s = affine.apply affine_map<(d0, d1) -> (d0 * 2 + d1 + d0 floordiv 3)>(%i, %j)
           %n = arith.index_cast %s : index to i32
           %v = {cast}
@@ -390,7 +393,7 @@ def test_ids_and_dimensions() -> None:
         memref.store %v, %o[%z, %y, %x] : memref<6x8x12xindex>""",
     )
     HostKernel(text)(out, grid=(3, 4, 2), block=(4, 2, 3))
-    z, y, x = np.indices(out.shape)
+    _, y, x = np.indices(out.shape)
     np.testing.assert_array_equal(out, x // 4 * 1000 + y % 2 * 100 + 2 * 10 + 2)
 
 
@@ -410,7 +413,7 @@ def test_any_split_of_the_blocks_runs_each_once(pieces: int) -> None:
     )
     run = HostKernel(text)
     bounds = np.linspace(0, 24, pieces + 1).astype(int)
-    for begin, end in zip(bounds, bounds[1:], strict=False):
+    for begin, end in pairwise(bounds):
         run(out, grid=(2, 3, 4), blocks=(int(begin), int(end)))
     assert out.tolist() == [1] * 24
 
@@ -457,3 +460,10 @@ def test_loops_are_vectorised_on_the_cpu() -> None:
         }""",
     )
     assert "x float>" in str(optimized_host(gpu_module(text))[0])
+
+
+def test_f16_needs_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opar.backend.host_object.HostRecord", lambda _: HostRecord(False))
+    HostKernel(kernel("%a: memref<4xf32>", ""))
+    with pytest.raises(UnsupportedError, match=r"kernel\.mlir:3:1: 'gpu.func': .*f16"):
+        HostKernel(kernel("%a: memref<4xf16>", ""))

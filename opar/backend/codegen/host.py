@@ -41,12 +41,15 @@ _ONE_THREAD = (1, 1, 1)
 
 
 class HostRecord(TargetRecord):
-    """The record of the CPU that runs this process."""
+    """The record of the CPU that runs this process; `has_half`: it converts f16 (F16C on x86)."""
 
     name = "the CPU"
     native_bfloat = False
     native_half_from_double = False
     limits = Limits(None, None, static_shared_bytes=1 << 20, private_bytes=1 << 20)
+
+    def __init__(self, has_half: bool = True):
+        self.has_half = has_half
 
     def symbol(self, name: str) -> str:
         # A kernel may be called `sinf`.

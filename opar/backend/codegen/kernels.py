@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, MemRefType
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    Float16Type,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+)
 from xdsl.ir import Attribute, Operation
 
 from opar.backend.codegen.abi import KernelInfo, flatten, mangle
@@ -50,11 +57,23 @@ def emit_kernels(
 
 
 def _check_operations(function: Operation, target: TargetRecord) -> None:
+    _check_types(function, target)
     for op in _operations(function):
         if emitter(op.name) is None:
             raise UnsupportedError(at(op, f"not supported in a kernel for {target.name}"))
-        with located(op):
-            component_types(_types(op), target)
+        _check_types(op, target)
+
+
+def _check_types(op: Operation, target: TargetRecord) -> None:
+    with located(op):
+        component_types(_types(op), target)
+        if not target.has_half and any(_is_half(type) for type in _types(op)):
+            raise UnsupportedError(f"{target.name} cannot compute with f16; use f32")
+
+
+def _is_half(type: Attribute) -> bool:
+    element = type.element_type if isinstance(type, MemRefType | VectorType) else type
+    return isinstance(element, Float16Type)
 
 
 def _operations(function: Operation) -> Iterator[Operation]:

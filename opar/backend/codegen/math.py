@@ -6,7 +6,7 @@ f16 and bf16 are computed in f32 and rounded once. Vectors go to a library eleme
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from llvmlite import ir
 from xdsl.dialects import math
@@ -14,9 +14,10 @@ from xdsl.ir import Operation
 
 from opar.backend.codegen import powers
 from opar.backend.codegen.context import Context
+from opar.backend.codegen.float_ops import elementwise, float_math, intrinsic_emitter
 from opar.backend.codegen.floats import convert, fastmath_flags
 from opar.backend.codegen.table import Emit, Table
-from opar.backend.codegen.types import BF16, F16, F32, I1, constant, element_of
+from opar.backend.codegen.types import BF16, F32, I1, constant, element_of
 
 TABLE = Table(powers.TABLE)
 
@@ -61,34 +62,8 @@ _FUNCTIONS: dict[type[Operation], str] = {
 """C's name for the function on double."""
 
 
-def _float_math(ctx: Context, op: Operation, build: Callable[[list[ir.Value]], ir.Value]) -> None:
-    """Set the result to `build` on the operands, in f32 where they are f16 or bf16."""
-    operands = [ctx.value(operand) for operand in op.operands]
-    element = element_of(operands[0].type)
-    if element in (F16, BF16):
-        operands = [convert(ctx, operand, F32) for operand in operands]
-    ctx.set(op.results[0], convert(ctx, build(operands), element))
-
-
-def _intrinsic(name: str) -> Emit:
-    def emit(ctx: Context, op: Operation) -> None:
-        flags = fastmath_flags(op)
-        element = element_of(ctx.value(op.operands[0]).type)
-        if element == F16 and ctx.target.selects(name, F16, False):
-            operands = [ctx.value(operand) for operand in op.operands]
-            ctx.set(op.results[0], ctx.intrinsic(f"llvm.{name}", operands, fastmath=flags))
-            return
-        _float_math(ctx, op, lambda xs: ctx.intrinsic(f"llvm.{name}", xs, fastmath=flags))
-
-    return emit
-
-
 for _op, _name in _INTRINSICS.items():
-    TABLE.op(_op)(_intrinsic(_name))
-
-
-emit_fused = _intrinsic("fma")
-"""Emits an operation of three float operands as a fused multiply-add."""
+    TABLE.op(_op)(intrinsic_emitter(_name))
 
 
 def _function(name: str) -> Emit:
@@ -103,7 +78,7 @@ def _function(name: str) -> Emit:
                 ctx, operands, lambda xs: ctx.target.math_call(ctx, op, name, xs, fast)
             )
 
-        _float_math(ctx, op, build)
+        float_math(ctx, op, build)
 
     return emit
 
@@ -112,36 +87,16 @@ for _op, _name in _FUNCTIONS.items():
     TABLE.op(_op)(_function(_name))
 
 
-def elementwise(
-    ctx: Context, operands: Sequence[ir.Value], build: Callable[[list[ir.Value]], ir.Value]
-) -> ir.Value:
-    """`build` on scalars, for each element of vectors."""
-    type = operands[0].type
-    if not isinstance(type, ir.VectorType):
-        return build(list(operands))
-    b = ctx.b
-    result: ir.Value = ir.Constant(type, ir.Undefined)
-    for position in range(type.count):
-        lane = ir.Constant(ir.IntType(32), position)
-        scalar = build([b.extract_element(operand, lane) for operand in operands])
-        result = b.insert_element(result, scalar, lane)
-    return result
-
-
 @TABLE.op(math.RsqrtOp)
 def emit_rsqrt(ctx: Context, op: math.RsqrtOp) -> None:
     flags = fastmath_flags(op)
 
     def build(operands: list[ir.Value]) -> ir.Value:
         (x,) = operands
-        if ctx.target.selects("rsqrt", element_of(x.type), "afn" in flags):
-            return elementwise(
-                ctx, [x], lambda xs: ctx.target.math_call(ctx, op, "rsqrt", xs, True)
-            )
         root = ctx.intrinsic("llvm.sqrt", [x], fastmath=flags)
         return ctx.b.fdiv(constant(x.type, 1.0), root, flags=flags)
 
-    _float_math(ctx, op, build)
+    float_math(ctx, op, build)
 
 
 @TABLE.op(math.AbsIOp)

@@ -49,6 +49,7 @@ class NVPTXRecord(TargetRecord):
     is the first operation that calls one, None where none does.
     """
 
+    has_half = True
     native_bfloat = True
     native_half_from_double = True
     limits = Limits(

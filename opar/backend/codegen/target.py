@@ -34,6 +34,8 @@ class TargetRecord(ABC):
     name: str
     """How messages call the target, such as `sm_90`."""
     limits: Limits
+    has_half: bool
+    """Whether f16 can be computed with at all."""
     native_bfloat: bool
     """Whether LLVM converts between float and bfloat here without a library call."""
     native_half_from_double: bool

@@ -10,9 +10,9 @@ from xdsl.ir import SSAValue
 from opar.backend.codegen import indexing, transfers
 from opar.backend.codegen.access import vector_load, vector_store
 from opar.backend.codegen.context import Context
+from opar.backend.codegen.float_ops import intrinsic_emitter
 from opar.backend.codegen.floats import compute, fastmath_flags, truncate
 from opar.backend.codegen.indexing import Index
-from opar.backend.codegen.math import emit_fused
 from opar.backend.codegen.reductions import (
     FLOAT_INTRINSICS,
     INTEGER_INTRINSICS,
@@ -33,7 +33,7 @@ from opar.backend.codegen.vectors import (
 from opar.errors import UnsupportedError
 
 TABLE = Table(transfers.TABLE)
-TABLE.op(vector.FMAOp)(emit_fused)
+TABLE.op(vector.FMAOp)(intrinsic_emitter("fma"))
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
