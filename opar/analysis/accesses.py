@@ -1,9 +1,9 @@
 """
 What memory each operation touches: a list of accesses (root, region, kind).
 
-The kind of each access comes from the memory effects that the operation declares; for a launch,
-from the body of its kernel, so that an operand which the kernel only reads is not written. A region
-is the set of elements touched. Here it is always the whole root (`WHOLE`).
+The kind of each access comes from the memory effects that the operation declares, for a launch from
+the body of its kernel, so that an operand which the kernel only reads is not written. The region is
+found from the indices (`opar.analysis.body`); it is the whole root where they say nothing.
 
 An operation that declares no effects and is not known to be free of them is an access that writes
 `UNKNOWN`: it conflicts with everything.
@@ -11,21 +11,31 @@ An operation that declares no effects and is not known to be free of them is an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
+import islpy as isl
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import (
     DefaultResource,
     IsTerminator,
     MemoryEffectKind,
-    SymbolTable,
     get_effects,
 )
 
 from opar.analysis.aliasing import UNKNOWN, AliasAnalysis, Root, RootKind
+from opar.analysis.body import (
+    HOST_SYMBOL,
+    KERNEL_SYMBOL,
+    Body,
+    ids_of,
+    integer_map,
+    integer_set,
+)
+from opar.analysis.region import WHOLE, Region, box_region, region_of
+from opar.analysis.symbolic import Expressions, coordinates
 from opar.dialects import gpu
 
 
@@ -36,28 +46,6 @@ class AccessKind(Enum):
     WRITE = "write"
     ALLOC = "alloc"
     FREE = "free"
-
-
-@dataclass(frozen=True)
-class Region:
-    """
-    A set of elements of one root. The only one so far is the whole root: it covers and meets
-    every other.
-    """
-
-    def intersects(self, other: Region) -> bool:
-        """Whether an element is in both."""
-        return True
-
-    def covers(self, other: Region) -> bool:
-        """Whether every element of `other` is in this one."""
-        return True
-
-    def __str__(self) -> str:
-        return "whole buffer"
-
-
-WHOLE = Region()
 
 
 @dataclass(frozen=True)
@@ -90,73 +78,144 @@ _NO_ACCESS = frozenset(("gpu.barrier", "gpu.wait", "func.func", "gpu.module", "m
 _EVERYTHING = (Access(UNKNOWN, AccessKind.WRITE),)
 
 
+@dataclass(frozen=True, eq=False)
+class KernelAccess:
+    """
+    A kernel touches parameter `index`: the elements `set`, over symbols `sa0`, ... (its other
+    parameters), `sb0`, ... (block sizes) and `sg0`, ... (grid sizes); None for all of them.
+    """
+
+    index: int
+    kind: AccessKind
+    set: isl.Set | None
+
+
 def _is_memref(value: SSAValue) -> bool:
     return isinstance(value.type, MemRefType | UnrankedMemRefType)
 
 
 @dataclass
 class AccessAnalysis:
-    """Accesses of operations; kernels are summarised once a symbol and kept."""
+    """Accesses of operations; kernels are summarised once, regions kept by what they depend on."""
 
     aliases: AliasAnalysis = field(default_factory=AliasAnalysis)
-    _kernels: dict[gpu.FuncOp, tuple[tuple[int, AccessKind], ...]] = field(default_factory=dict)
+    _kernels: dict[gpu.FuncOp, tuple[KernelAccess, ...]] = field(default_factory=dict)
+    _regions: dict[object, Region | None] = field(default_factory=dict)
+    _values: dict[str, SSAValue] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.host = Expressions(self._host_symbol)
 
     def accesses(self, op: Operation) -> tuple[Access, ...]:
         """The accesses of `op` and of all operations in its regions, without repeats."""
         if isinstance(op, gpu.LaunchFuncOp):
             found = self._launch_accesses(op)
         elif op.regions and op.name not in _NO_ACCESS:
-            found = (
-                access
-                for region in op.regions
-                for block in region.blocks
-                for child in block.ops
-                for access in self.accesses(child)
-                if not self._is_inside(access.root, op)
-            )
+            found = self._nested_accesses(op)
         else:
             found = self._own_accesses(op)
         return tuple(dict.fromkeys(found))
 
-    def kernel_accesses(self, kernel: gpu.FuncOp) -> tuple[tuple[int, AccessKind], ...]:
-        """(parameter number, kind) for each way in which `kernel` touches a parameter."""
+    def kernel_accesses(self, kernel: gpu.FuncOp) -> tuple[KernelAccess, ...]:
+        """What `kernel` does to its parameters."""
         summary = self._kernels.get(kernel)
         if summary is None:
-            summary = self._kernels[kernel] = self._summarise(kernel)
+            summary = self._kernels[kernel] = tuple(_summarise(kernel, self))
         return summary
 
-    def _launch_accesses(self, op: gpu.LaunchFuncOp) -> Iterable[Access]:
-        kernel = SymbolTable.lookup_symbol(op, op.kernel)
-        if not isinstance(kernel, gpu.FuncOp):
-            # A kernel that is only declared, or already a binary: it may do anything to operands.
-            touched = tuple(
-                (i, kind)
-                for i in range(len(op.kernel_operands))
-                for kind in (AccessKind.READ, AccessKind.WRITE)
-            )
-        else:
-            touched = self.kernel_accesses(kernel)
-        for index, kind in touched:
-            operand = op.kernel_operands[index]
-            if _is_memref(operand):
-                for root in self.aliases.roots(operand):
-                    yield Access(root, kind)
+    # Launches
 
-    def _summarise(self, kernel: gpu.FuncOp) -> tuple[tuple[int, AccessKind], ...]:
-        memrefs = [
-            i
-            for i, argument in enumerate(kernel.body.blocks[0].args)
-            if i < len(kernel.function_type.inputs) and _is_memref(argument)
+    def _launch_accesses(self, op: gpu.LaunchFuncOp) -> Iterator[Access]:
+        kernel = op.lookup_kernel()
+        if kernel is None or not kernel.body.blocks:
+            # A kernel that is only declared, or already a binary: it may do anything to operands.
+            for operand in op.kernel_operands:
+                if _is_memref(operand):
+                    for root in self.aliases.roots(operand):
+                        yield Access(root, AccessKind.READ)
+                        yield Access(root, AccessKind.WRITE)
+            return
+        for touched in self.kernel_accesses(kernel):
+            operand = op.kernel_operands[touched.index]
+            roots = self.aliases.roots(operand)
+            region = self._launched_region(op, kernel, touched) if len(roots) == 1 else WHOLE
+            if region is not None:
+                for root in roots:
+                    yield Access(root, touched.kind, region)
+
+    def _launched_region(
+        self, op: gpu.LaunchFuncOp, kernel: gpu.FuncOp, touched: KernelAccess
+    ) -> Region | None:
+        """The elements of the root that one launch touches; None for no element at all."""
+        operand = op.kernel_operands[touched.index]
+        if touched.set is None:
+            return self._view_region(operand)
+        numbers = self._launch_numbers(op, touched.set)
+        # Operands that are no views share a region: its coordinates are those of any root.
+        view = None if self.aliases.is_root(operand) else operand
+        key = kernel, touched.index, touched.kind, tuple(sorted(numbers.items())), view
+        if key not in self._regions:
+            self._regions[key] = self._through_views(
+                self._instantiated(touched.set, numbers), operand
+            )
+        return self._regions[key]
+
+    def _launch_numbers(self, op: gpu.LaunchFuncOp, set: isl.Set) -> dict[str, str]:
+        """The expressions of the launch for the symbols of a kernel's set."""
+        values = {"sb": op.block_size, "sg": op.grid_size, "sa": op.kernel_operands}
+        names = [
+            set.get_dim_name(isl.dim_type.param, i) for i in range(set.dim(isl.dim_type.param))
         ]
-        found: dict[tuple[int, AccessKind], None] = {}
-        for access in self.accesses(kernel):
-            root = access.root
-            if root.kind is RootKind.PARAMETER and isinstance(root.key, BlockArgument):
-                found[root.key.index, access.kind] = None
-            elif root.kind is RootKind.UNKNOWN:
-                for i in memrefs:
-                    found[i, AccessKind.READ] = found[i, AccessKind.WRITE] = None
-        return tuple(found)
+        return {name: self.host.of(values[name[:2]][int(name[2:])]) for name in names}
+
+    def _instantiated(self, set: isl.Set, numbers: dict[str, str]) -> isl.Set:
+        """A kernel's set with the numbers of one launch for its symbols."""
+        for name, text in numbers.items():
+            if text.lstrip("-").isdigit():
+                position = set.find_dim_by_name(isl.dim_type.param, name)
+                set = set.fix_val(isl.dim_type.param, position, isl.Val(int(text)))
+            else:
+                equation = integer_set([f"{name} = {text}"], 0, self.host, HOST_SYMBOL)
+                set = set.intersect_params(equation.params())
+            position = set.find_dim_by_name(isl.dim_type.param, name)
+            set = set.project_out(isl.dim_type.param, position, 1)
+        return set
+
+    def _through_views(self, set: isl.Set, view: SSAValue) -> Region | None:
+        """Elements of a view as a region of its root."""
+        names = [f"x{d}" for d in range(set.dim(isl.dim_type.set))]
+        source, found = coordinates(view, names, self.host)
+        if not self.aliases.is_root(source):
+            return WHOLE
+        if found is None:
+            return self._view_region(source)
+        if found == names:
+            return region_of(set)
+        return region_of(set.apply(integer_map(names, found, self.host)))
+
+    def _view_region(self, view: SSAValue) -> Region:
+        """All elements of a view, as a region of its root."""
+        if view not in self._regions:
+            self._regions[view] = self._elements_of_view(view)
+        return self._regions[view] or WHOLE
+
+    def _elements_of_view(self, view: SSAValue) -> Region | None:
+        if not isinstance(view.type, MemRefType):
+            return WHOLE
+        shape = view.type.get_shape()
+        names = [f"v{d}" for d in range(len(shape))]
+        source, found = coordinates(view, names, self.host)
+        if found is None or not self.aliases.is_root(source):
+            return WHOLE
+        if source is view:
+            known = DYNAMIC_INDEX not in shape and 0 not in shape
+            return box_region([(0, n - 1) for n in shape]) if known else WHOLE
+        limits = [f"0 <= {n}" for n in names]
+        limits += [f"{n} < {s}" for n, s in zip(names, shape, strict=True) if s != DYNAMIC_INDEX]
+        elements = [*limits, *(f"e{d} = {e}" for d, e in enumerate(found))]
+        return region_of(integer_set(elements, len(found), self.host, HOST_SYMBOL))
+
+    # Operations of the host
 
     def _own_accesses(self, op: Operation) -> Iterable[Access]:
         if op.name in _NO_ACCESS:
@@ -170,6 +229,7 @@ class AccessAnalysis:
                 return ()
             return _EVERYTHING
         found: list[Access] = []
+        element = self._host_element(op)
         for effect in sorted(effects, key=lambda e: e.kind.value):
             if not isinstance(effect.resource, DefaultResource):
                 continue  # an order that is not that of memory, as the host's
@@ -180,13 +240,116 @@ class AccessAnalysis:
                 touched = memrefs  # an effect tied to no value is on the memrefs at hand
             else:
                 return _EVERYTHING
-            found += (Access(root, kind) for v in touched for root in self.aliases.roots(v))
+            for value in touched:
+                roots = self.aliases.roots(value)
+                region = WHOLE
+                if kind in (AccessKind.READ, AccessKind.WRITE) and len(roots) == 1:
+                    region = element if element is not None else self._view_region(value)
+                found += (Access(root, kind, region) for root in roots)
         return found
+
+    def _host_element(self, op: Operation) -> Region | None:
+        """The element that a load or store of the host touches; None for anything else."""
+        body = Body(self.host)
+        if not body.access(op):
+            return None
+        touch = body.touches[0]
+        rank = _rank(touch.buffer)
+        if touch.elements is None or rank is None or not self.aliases.is_root(touch.buffer):
+            return WHOLE
+        return region_of(integer_set(touch.elements, rank, self.host, HOST_SYMBOL)) or WHOLE
+
+    def _nested_accesses(self, op: Operation) -> Iterator[Access]:
+        for region in op.regions:
+            for block in region.blocks:
+                for child in block.ops:
+                    for access in self.accesses(child):
+                        if not self._is_inside(access.root, op):
+                            yield Access(access.root, access.kind, self._forget(access.region, op))
+
+    def _forget(self, region: Region, op: Operation) -> Region:
+        """`region` for whatever values the symbols defined within `op` take."""
+        if region.set is None:
+            return region
+        set = region.set
+        for i in reversed(range(set.dim(isl.dim_type.param))):
+            value = self._values.get(set.get_dim_name(isl.dim_type.param, i))
+            if value is None or _is_within(value, op):
+                set = set.project_out(isl.dim_type.param, i, 1)
+        return region if set is region.set else region_of(set) or WHOLE
+
+    def _host_symbol(self, value: SSAValue) -> str:
+        name = f"s{len(self._values)}"
+        self._values[name] = value
+        return name
 
     def _is_inside(self, root: Root, op: Operation) -> bool:
         """Whether the memory of `root` is allocated within `op`, so nobody outside can see it."""
         if root.kind is not RootKind.ALLOCATION or not isinstance(root.key, SSAValue):
             return False
-        owner = root.key.owner
-        parent = owner if isinstance(owner, Operation) else owner.parent_op()
-        return parent is not None and op.is_ancestor(parent)
+        return _is_within(root.key, op)
+
+
+def _is_within(value: SSAValue, op: Operation) -> bool:
+    owner = value.owner
+    parent = owner if isinstance(owner, Operation) else owner.parent_op()
+    return parent is not None and op.is_ancestor(parent)
+
+
+def _rank(value: SSAValue) -> int | None:
+    return value.type.get_num_dims() if isinstance(value.type, MemRefType) else None
+
+
+def _summarise(kernel: gpu.FuncOp, analysis: AccessAnalysis) -> Iterator[KernelAccess]:
+    """What a kernel does to its parameters: loads and stores exactly, the rest by effects."""
+    entry = kernel.body.blocks[0]
+    parameters = set(kernel.parameters)
+
+    def name(value: SSAValue) -> str:
+        if value in parameters and isinstance(value, BlockArgument):
+            return f"sa{value.index}"
+        return expressions.new("v")
+
+    expressions = Expressions(name)
+    ids_of(kernel, expressions)
+    body = Body(expressions)
+    for block in kernel.body.blocks:
+        body.walk(block.ops)
+    sets: dict[tuple[int, AccessKind], isl.Set | None] = {}
+
+    def add(index: int, kind: AccessKind, set: isl.Set | None) -> None:
+        key = index, kind
+        known = sets.get(key, set)
+        sets[key] = None if known is None or set is None else known | set
+
+    def everything(value: SSAValue, kinds: Iterable[AccessKind]) -> None:
+        for root in analysis.aliases.roots(value):
+            for kind in kinds:
+                if root.kind is RootKind.PARAMETER and isinstance(root.key, BlockArgument):
+                    add(root.key.index, kind, None)
+                elif root.kind is RootKind.UNKNOWN:
+                    for parameter in parameters:
+                        if _is_memref(parameter):
+                            add(parameter.index, kind, None)
+
+    for touch in body.touches:
+        kind = _KINDS[touch.kind]
+        rank = _rank(touch.buffer)
+        if touch.buffer in parameters and touch.elements is not None and rank is not None:
+            assert isinstance(touch.buffer, BlockArgument)
+            set_ = integer_set(touch.elements, rank, expressions, KERNEL_SYMBOL)
+            add(touch.buffer.index, kind, set_)
+        else:
+            everything(touch.buffer, (kind,))
+    for op in body.others:
+        for access in analysis.accesses(op):
+            root = access.root
+            if root.kind is RootKind.PARAMETER and isinstance(root.key, BlockArgument):
+                add(root.key.index, access.kind, None)
+            elif root.kind is RootKind.UNKNOWN:
+                for argument in entry.args:
+                    if argument in parameters and _is_memref(argument):
+                        add(argument.index, AccessKind.READ, None)
+                        add(argument.index, AccessKind.WRITE, None)
+    for (index, kind), set_ in sets.items():
+        yield KernelAccess(index, kind, set_)

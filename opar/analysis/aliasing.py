@@ -124,6 +124,11 @@ class AliasAnalysis:
             found = self._roots[value] = frozenset(roots)
         return found
 
+    def is_root(self, value: SSAValue) -> bool:
+        """Whether `value` is a root itself: the memory that an argument or allocation names."""
+        source = _source(value)
+        return isinstance(source, Root) and source.kind is not RootKind.UNKNOWN
+
     def may_alias(self, a: SSAValue, b: SSAValue) -> bool:
         """Whether any element of `a` can be an element of `b`."""
         return any(self.roots_may_alias(x, y) for x in self.roots(a) for y in self.roots(b))

@@ -158,4 +158,5 @@ def _meet(a: Access, b: Access) -> bool:
     if a.kind in _LIFETIME or b.kind in _LIFETIME:
         same = a.root.value is None or b.root.value is None or a.root.value is b.root.value
         return same or RootKind.UNKNOWN in (a.root.kind, b.root.kind)
-    return a.region.intersects(b.region)
+    # Coordinates of different roots say nothing about each other.
+    return a.root != b.root or a.region.intersects(b.region)

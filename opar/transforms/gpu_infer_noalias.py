@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, UnitAtt
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
-from opar.analysis.accesses import AccessAnalysis
+from opar.analysis.accesses import AccessAnalysis, AccessKind
 from opar.analysis.aliasing import AliasAnalysis
 from opar.dialects import gpu
 
@@ -58,7 +58,11 @@ def _parameters_alone(
     launch: gpu.LaunchFuncOp, kernel: gpu.FuncOp, accesses: AccessAnalysis
 ) -> set[int]:
     """The memref parameters that share no written memory with another in this launch."""
-    written = {i for i, kind in accesses.kernel_accesses(kernel) if kind.value != "read"}
+    written = {
+        touched.index
+        for touched in accesses.kernel_accesses(kernel)
+        if touched.kind is not AccessKind.READ
+    }
     operands = launch.kernel_operands
     memrefs = [i for i, operand in enumerate(operands) if isinstance(operand.type, MemRefType)]
     return {

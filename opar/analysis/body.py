@@ -1,0 +1,301 @@
+"""
+Which elements the operations of a body touch: one integer set for each buffer and kind of access.
+
+The body is a kernel's, or that of a loop or branch on the host. Loops bound their variable,
+branches add their condition; what is not understood leaves its name free, so that a set can only
+be too large. Indices are within the bounds of the memref they index, as MLIR demands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import islpy as isl
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.traits import MemoryEffectKind
+
+from opar.analysis.symbolic import Expressions, coordinates
+from opar.dialects import affine, gpu, memref, scf
+
+_NAME = re.compile(r"\b[a-z]\w*")
+_WORDS = frozenset(("floor", "mod", "and", "or", "not"))
+
+READ, WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
+
+_ACCESSES = {
+    "memref.load": READ,
+    "memref.store": WRITE,
+    "vector.load": READ,
+    "vector.store": WRITE,
+}
+
+
+@dataclass(frozen=True)
+class Touch:
+    """
+    Operation `op` touches `buffer`, itself no view. `elements` are constraints on its coordinates
+    e0, e1, ...; None where nothing is known.
+    """
+
+    op: Operation
+    buffer: SSAValue
+    kind: MemoryEffectKind
+    elements: tuple[str, ...] | None
+
+
+@dataclass
+class Body:
+    """Walks a body and collects what its loads and stores touch."""
+
+    expressions: Expressions
+    touches: list[Touch] = field(default_factory=list)
+    others: list[Operation] = field(default_factory=list)
+    """Operations that are no loads or stores and have no regions that are understood."""
+
+    def walk(self, ops: Iterable[Operation], guards: tuple[str, ...] = ()) -> None:
+        """Collect the accesses of `ops`, which run where all `guards` hold."""
+        for op in ops:
+            match op:
+                case affine.ForOp():
+                    self._affine_for(op, guards)
+                case scf.ForOp():
+                    variable, step = self._variable(op.body.block.args[0]), op.step
+                    self._range(variable, [self._of(op.lb)], [self._of(op.ub)], self._of(step))
+                    self.walk(op.body.block.ops, guards)
+                case affine.ParallelOp():
+                    self._affine_parallel(op, guards)
+                case affine.IfOp():
+                    self._branches(
+                        op.regions,
+                        [self.expressions.affine_condition(op, holds) for holds in (True, False)],
+                        guards,
+                    )
+                case scf.IfOp():
+                    conditions = [self.expressions.condition(op.cond, h) for h in (True, False)]
+                    self._branches(op.regions, conditions, guards)
+                case _ if not self.access(op, guards):
+                    self._other(op, guards)
+
+    def _of(self, value: SSAValue) -> str:
+        return self.expressions.of(value)
+
+    def _other(self, op: Operation, guards: tuple[str, ...]) -> None:
+        if op.name.partition(".")[0] == "scf":
+            for region in op.regions:
+                for block in region.blocks:
+                    self.walk(block.ops, guards)
+        else:
+            self.others.append(op)
+
+    def _branches(
+        self,
+        regions: Sequence[Region],
+        conditions: Sequence[str | None],
+        guards: tuple[str, ...],
+    ) -> None:
+        for region, condition in zip(regions, conditions, strict=True):
+            inside = guards if condition is None else (*guards, condition)
+            for block in region.blocks:
+                self.walk(block.ops, inside)
+
+    def _variable(self, value: SSAValue) -> str:
+        name = self.expressions.known[value] = self.expressions.new("v")
+        return name
+
+    def _range(
+        self, variable: str, lowers: Sequence[str], uppers: Sequence[str], step: str
+    ) -> None:
+        limits = [f"{variable} >= {e}" for e in lowers] + [f"{variable} < {e}" for e in uppers]
+        if step.isdigit() and int(step) > 1 and len(lowers) == 1:
+            limits.append(f"({variable} - {lowers[0]}) mod {step} = 0")
+        self.expressions.definitions[variable] = " and ".join(limits)
+
+    def _affine_for(self, op: affine.ForOp, guards: tuple[str, ...]) -> None:
+        lowers = self.expressions.map(op.lower_bound_map.data, op.lower_bound_operands)
+        uppers = self.expressions.map(op.upper_bound_map.data, op.upper_bound_operands)
+        variable = self._variable(op.induction_variable)
+        self._range(variable, lowers, uppers, str(op.step.value.data))
+        self.walk(op.body.block.ops, guards)
+
+    def _affine_parallel(self, op: affine.ParallelOp, guards: tuple[str, ...]) -> None:
+        lowers = self.expressions.map(op.lower_bounds_map.data, op.lower_operands)
+        uppers = self.expressions.map(op.upper_bounds_map.data, op.upper_operands)
+        for d, variable in enumerate(op.induction_variables):
+            own_lowers = [lowers.pop(0) for _ in op.lower_bound(d)]
+            own_uppers = [uppers.pop(0) for _ in op.upper_bound(d)]
+            name = self._variable(variable)
+            self._range(name, own_lowers, own_uppers, str(op.step_values[d]))
+        self.walk(op.body.block.ops, guards)
+
+    def access(self, op: Operation, guards: tuple[str, ...] = ()) -> bool:
+        """Record a load or store; false for anything else."""
+        match op:
+            case (
+                affine.LoadOp() | affine.VectorLoadOp() | affine.StoreOp() | affine.VectorStoreOp()
+            ):
+                indices = self.expressions.map(op.map.data, op.indices)
+                loads = isinstance(op, affine.LoadOp | affine.VectorLoadOp)
+                kinds = (READ,) if loads else (WRITE,)
+                value = op.memref
+            case memref.AtomicRMWOp():
+                indices = [self._of(v) for v in op.indices]
+                kinds, value = (READ, WRITE), op.memref
+            case _ if op.name in _ACCESSES:
+                value = _memref_operand(op)
+                indices = [self._of(v) for v in op.indices]  # pyright: ignore
+                kinds = (_ACCESSES[op.name],)
+            case _:
+                return False
+        elements = self._elements(op, value, indices, guards)
+        buffer, _ = coordinates(value, None, self.expressions)
+        self.touches += [Touch(op, buffer, kind, elements) for kind in kinds]
+        return True
+
+    def _elements(
+        self, op: Operation, value: SSAValue, indices: list[str], guards: tuple[str, ...]
+    ) -> tuple[str, ...] | None:
+        assert isinstance(value.type, MemRefType)
+        shape = value.type.get_shape()
+        if len(indices) != len(shape):
+            return None
+        limits = list(guards)
+        wide = _vector_length(op)
+        if wide != 1 and indices:  # a vector along the last dimension
+            lane = self.expressions.new("v")
+            limits.append(f"0 <= {lane} and {lane} < {wide}")
+            indices = [*indices[:-1], f"({indices[-1]} + {lane})"]
+        for index, size in zip(indices, shape, strict=True):
+            limits.append(f"0 <= {index}")
+            if size != DYNAMIC_INDEX:
+                limits.append(f"{index} < {size}")
+        _, found = coordinates(value, indices, self.expressions)
+        if found is None:
+            return None
+        return (*limits, *(f"e{d} = {e}" for d, e in enumerate(found)))
+
+
+def _memref_operand(op: Operation) -> SSAValue:
+    return next(v for v in op.operands if isinstance(v.type, MemRefType))
+
+
+def _vector_length(op: Operation) -> int:
+    from xdsl.dialects.builtin import VectorType
+
+    for value in (*op.results, *op.operands):
+        if isinstance(value.type, VectorType):
+            length = 1
+            for size in value.type.get_shape():
+                length *= size
+            return length
+    return 1
+
+
+KERNEL_SYMBOL = re.compile(r"s\w*")
+HOST_SYMBOL = re.compile(r"[smu]\w*")
+"""Names of numbers that do not change while the body (the host function) runs."""
+
+
+def integer_set(
+    elements: Sequence[str], rank: int, expressions: Expressions, is_symbol: re.Pattern[str]
+) -> isl.Set:
+    """
+    The elements e0, e1, ... that satisfy constraints. Names that match `is_symbol` are parameters
+    of the set; the others take any value that their definitions allow.
+    """
+    dims = [f"e{d}" for d in range(rank)]
+    symbols, condition = _condition(elements, dims, expressions, is_symbol)
+    return isl.Set(f"[{', '.join(symbols)}] -> {{ [{', '.join(dims)}] : {condition} }}")
+
+
+def integer_map(
+    sources: Sequence[str], results: Sequence[str], expressions: Expressions
+) -> isl.Map:
+    """The map from names `sources` to expressions of them and of symbols of the host."""
+    targets = [f"e{d}" for d in range(len(results))]
+    equations = [f"{t} = {r}" for t, r in zip(targets, results, strict=True)]
+    dims = [*sources, *targets]
+    symbols, condition = _condition(equations, dims, expressions, HOST_SYMBOL)
+    space = f"[{', '.join(sources)}] -> [{', '.join(targets)}]"
+    return isl.Map(f"[{', '.join(symbols)}] -> {{ {space} : {condition} }}")
+
+
+def _condition(
+    elements: Sequence[str],
+    dims: Sequence[str],
+    expressions: Expressions,
+    is_symbol: re.Pattern[str],
+) -> tuple[list[str], str]:
+    """The symbols of constraints, and the constraints with the definitions of all they use."""
+    constraints = list(elements)
+    used: set[str] = set()
+    work = list(_names(constraints))
+    while work:  # only what is used: another loop's bounds may hold for no value at all
+        name = work.pop()
+        if name not in used and name not in dims:
+            used.add(name)
+            definition = expressions.definitions.get(name)
+            if definition is not None:
+                constraints.append(definition)
+                work += _names([definition])
+    symbols = sorted(n for n in used if is_symbol.fullmatch(n))
+    variables = sorted(used - set(symbols))
+    condition = " and ".join(constraints) or "1 = 1"
+    if variables:
+        condition = f"exists ({', '.join(variables)} : {condition})"
+    return symbols, condition
+
+
+def _names(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        for name in _NAME.findall(text):
+            if name not in _WORDS:
+                yield name
+
+
+def ids_of(kernel: gpu.FuncOp, expressions: Expressions) -> None:
+    """
+    Name the ids and sizes of a kernel: sizes are symbols `sb0` (block) and `sg0` (grid), or numbers
+    where the kernel knows them; ids lie below them.
+    """
+    sizes = {
+        "block": _known(kernel.known_block_size, "sb"),
+        "grid": _known(kernel.known_grid_size, "sg"),
+    }
+    named: dict[str, str] = {}
+    for op in kernel.body.walk():
+        if not isinstance(op, gpu.DimensionIdOp):
+            continue
+        d = "xyz".index(op.dimension.data.value)
+        match op:
+            case gpu.BlockDimOp():
+                expressions.known[op.result] = sizes["block"][d]
+            case gpu.GridDimOp():
+                expressions.known[op.result] = sizes["grid"][d]
+            case gpu.ThreadIdOp():
+                expressions.known[op.result] = _id("t", d, sizes["block"], named, expressions)
+            case gpu.BlockIdOp():
+                expressions.known[op.result] = _id("b", d, sizes["grid"], named, expressions)
+            case gpu.GlobalIdOp() if sizes["block"][d].isdigit():
+                block = _id("b", d, sizes["grid"], named, expressions)
+                thread = _id("t", d, sizes["block"], named, expressions)
+                expressions.known[op.result] = f"({sizes['block'][d]} * {block} + {thread})"
+
+
+def _known(sizes: object, prefix: str) -> list[str]:
+    values = getattr(sizes, "get_values", None)
+    if values is None:
+        return [f"{prefix}{d}" for d in range(3)]
+    return [str(int(n)) for n in values()]
+
+
+def _id(
+    kind: str, d: int, sizes: Sequence[str], named: dict[str, str], expressions: Expressions
+) -> str:
+    name = f"v{kind}{d}"
+    if name not in named:
+        named[name] = name
+        expressions.definitions[name] = f"0 <= {name} and {name} < {sizes[d]}"
+    return name
