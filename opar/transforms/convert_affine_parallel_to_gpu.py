@@ -34,10 +34,10 @@ class ConvertAffineParallelToGpuPass(ModulePass):
     After, for `cuda`: one thread an iteration, %j along x because neighbouring %j are neighbouring
     addresses::
 
-        gpu.launch blocks(%bx, %by, %bz) in (%gx = %c2, %gy = %c16, %gz = %c1)
-            threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c4, %sz = %c1) {
+        gpu.launch blocks(%bx, %by, %bz) in (%gx = %c2, %gy = %c32, %gz = %c1)
+            threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c2, %sz = %c1) {
           %j = affine.apply affine_map<(d0, d1) -> (d0 * 32 + d1)>(%bx, %tx)
-          %i = affine.apply affine_map<(d0, d1) -> (d0 * 4 + d1)>(%by, %ty)
+          %i = affine.apply affine_map<(d0, d1) -> (d0 * 2 + d1)>(%by, %ty)
           %v = affine.load %a[%i, %j] : memref<64x64xf32>
           affine.store %v, %b[%i, %j] : memref<64x64xf32>
           gpu.terminator

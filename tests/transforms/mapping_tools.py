@@ -211,6 +211,8 @@ class NestGenerator:
         host = self.random.random() < 0.25
         body = self.nest(self.random.randint(0, 5), ["%h"] if host else [])
         if host:
+            if self.random.random() < 0.5:
+                body = f"affine.if affine_set<(d0) : (d0 - 1 >= 0)>(%h) {{\n{body}\n}}"
             body = f"affine.for %h = 0 to 3 {{\n{body}\n}}"
         sizes = ", ".join(f"%n{i}: index" for i in range(ARGUMENTS))
         buffers = "".join(
