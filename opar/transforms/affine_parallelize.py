@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import builtin, func
 from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
 
 from opar.analysis.affine_dependence import is_parallel
 from opar.analysis.aliasing import AliasAnalysis
@@ -37,7 +38,8 @@ class AffineParallelizePass(ModulePass):
 
     Independence is proved (`opar.analysis.affine_dependence`); loops with values carried from one
     iteration to the next stay, and so do all others where the proof fails. Loops inside a parallel
-    loop stay, unless they stand alone in it.
+    loop stay, unless they stand alone in it, and so do those of kernels, and of functions that
+    parallel loops or launches call.
 
     Option `assume-noalias-args`: as for `gpu-async-dataflow`.
     """
@@ -48,11 +50,29 @@ class AffineParallelizePass(ModulePass):
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         aliases = AliasAnalysis(self.assume_noalias_args)
+        in_kernels = _called_in_kernels(op)
         for function in op.walk():
-            if isinstance(function, func.FuncOp):
+            if isinstance(function, func.FuncOp) and function not in in_kernels:
                 for region in function.regions:
                     for block in region.blocks:
                         _convert(list(block.ops), aliases)
+
+
+def _called_in_kernels(module: builtin.ModuleOp) -> set[Operation]:
+    """The functions that run in kernels: those there, and those called from parallel code."""
+    found: set[Operation] = set()
+    work: list[Operation] = [
+        op
+        for op in module.walk()
+        if isinstance(op, affine.ParallelOp | gpu.LaunchOp | gpu.ModuleOp)
+    ]
+    while work:
+        for op in work.pop().walk():
+            called = SymbolTable.lookup_symbol(op, op.callee) if isinstance(op, func.CallOp) else op
+            if isinstance(called, func.FuncOp) and called not in found:
+                found.add(called)
+                work.append(called)
+    return found
 
 
 def _convert(ops: Iterable[Operation], aliases: AliasAnalysis) -> None:

@@ -10,9 +10,7 @@ import pytest
 
 import opar
 from tests.programs import product
-
-TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i32": np.int32, "i8": np.int8}
-TOLERANCE = {np.float16: 2e-2, np.float32: 1e-5, np.float64: 1e-13}
+from tests.transforms.cpu_tools import check, constant, data, of, poisoned, run, times
 
 
 @pytest.fixture
@@ -21,53 +19,6 @@ def generator() -> np.random.Generator:
     entropy = np.random.SeedSequence().entropy
     print("inputs from seed", entropy)
     return np.random.default_rng(entropy)
-
-
-def data(generator: np.random.Generator, type: str, *shape: int) -> np.ndarray:
-    """Random numbers; small whole ones where they are integers."""
-    dtype = TYPES[type]
-    if np.issubdtype(dtype, np.integer):
-        return generator.integers(-9, 10, shape).astype(dtype)
-    return generator.standard_normal(shape).astype(dtype)
-
-
-def poisoned(type: str, *shape: int) -> np.ndarray:
-    """An output that shows which elements were never written."""
-    dtype = TYPES[type]
-    if np.issubdtype(dtype, np.integer):
-        return np.full(shape, 77, dtype)
-    return np.full(shape, np.nan, dtype)
-
-
-def check(found: np.ndarray, reference: np.ndarray) -> None:
-    """Integers bit for bit, floats by the norm of the error to a float64 reference."""
-    if np.issubdtype(found.dtype, np.integer):
-        assert (found == reference.astype(found.dtype)).all()
-        return
-    assert not np.isnan(found).any()
-    error = np.linalg.norm(found.astype(np.float64) - reference)
-    assert error <= TOLERANCE[found.dtype.type] * max(1.0, float(np.linalg.norm(reference)))
-
-
-def run(body: str, arguments: dict[str, tuple[str, np.ndarray]], constants: str = "") -> None:
-    """Run host code `body` on memrefs: name -> (MLIR type, array)."""
-    parameters = ", ".join(f"%{name}: {type}" for name, (type, _) in arguments.items())
-    text = f"func.func @f({parameters}) {{\n{constants}\n{body}\nreturn\n}}"
-    opar.compile(text, device="cpu")(*(array for _, array in arguments.values()))
-
-
-def of(array: np.ndarray) -> str:
-    """The memref type of an array of known shape."""
-    names = {np.dtype(d): n for n, d in TYPES.items()}
-    return f"memref<{'x'.join(map(str, array.shape))}x{names[array.dtype]}>"
-
-
-def constant(type: str, value: int = 0) -> str:
-    return f"arith.constant {value}{'.0' if type[0] == 'f' else ''} : {type}"
-
-
-def times(type: str) -> tuple[str, str]:
-    return ("arith.mulf", "arith.addf") if type[0] == "f" else ("arith.muli", "arith.addi")
 
 
 PRODUCTS = [
@@ -398,3 +349,25 @@ def test_random_shapes_of_static_products(generator: np.random.Generator) -> Non
         arrays = {"a": (of(a), a), "b": (of(b), b), "c": (of(c), c)}
         run(body, arrays, f"%zero = {constant('f32')}")
         check(c, a.astype(np.float64) @ b)
+
+
+def test_functions_called_in_a_loop(generator: np.random.Generator) -> None:
+    """Their loops stay sequential, although they could be parallel."""
+    x, y = data(generator, "f32", 5, 9), poisoned("f32", 5, 9)
+    text = f"""
+func.func @row(%x: {of(x)}, %y: {of(y)}, %i: index) {{
+  affine.for %j = 0 to 9 {{
+    %v = affine.load %x[%i, %j] : {of(x)}
+    %w = arith.addf %v, %v : f32
+    affine.store %w, %y[%i, %j] : {of(y)}
+  }}
+  return
+}}
+func.func @f(%x: {of(x)}, %y: {of(y)}) {{
+  affine.parallel (%i) = (0) to (5) {{
+    func.call @row(%x, %y, %i) : ({of(x)}, {of(y)}, index) -> ()
+  }}
+  return
+}}"""
+    opar.compile(text, "f", device="cpu")(x, y)
+    check(y, 2 * x.astype(np.float64))
