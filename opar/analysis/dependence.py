@@ -21,13 +21,14 @@ work grows with the number of live accesses of a root, not with the square of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 from xdsl.ir import Operation, OpResult
 
 from opar.analysis.accesses import Access, AccessAnalysis, AccessKind
 from opar.analysis.aliasing import UNKNOWN, Root, RootKind
+from opar.analysis.live import Entry, LiveAccesses
 from opar.dialects import gpu
 
 
@@ -67,18 +68,10 @@ class Dependences:
     conflicts: list[dict[int, list[Hazard]]]
 
 
-@dataclass
-class _Live:
-    """Accesses of one root that a later access can conflict with: (operation number, access)."""
-
-    writers: list[tuple[int, Access]] = field(default_factory=list)
-    readers: list[tuple[int, Access]] = field(default_factory=list)
-
-
 def analyse(operations: Sequence[Operation], accesses: AccessAnalysis) -> Dependences:
     """All hazards between `operations`, which run in this order when nothing else is said."""
     number = {op: i for i, op in enumerate(operations)}
-    live: dict[Root, _Live] = {}
+    live: dict[Root, LiveAccesses] = {}
     conflicts: list[dict[int, list[Hazard]]] = []
     for i, op in enumerate(operations):
         found: dict[int, list[Hazard]] = {}
@@ -87,7 +80,7 @@ def analyse(operations: Sequence[Operation], accesses: AccessAnalysis) -> Depend
             for root in _overlapping(access.root, live, accesses):
                 _collect(access, live[root], found)
         for access in touched:
-            _record(i, access, live.setdefault(access.root, _Live()))
+            _record(i, access, live.setdefault(access.root, LiveAccesses()))
         for token in op.operands:
             if isinstance(token.type, gpu.AsyncTokenType) and isinstance(token, OpResult):
                 before = number.get(token.op)
@@ -114,36 +107,33 @@ def minimal(candidates: Iterable[int], ancestors: Sequence[int]) -> list[int]:
     return kept[::-1]
 
 
-def _overlapping(root: Root, live: dict[Root, _Live], accesses: AccessAnalysis) -> list[Root]:
+def _overlapping(
+    root: Root, live: dict[Root, LiveAccesses], accesses: AccessAnalysis
+) -> list[Root]:
     """The roots with live accesses whose memory can overlap that of `root`."""
     if root.kind is RootKind.ALLOCATION:
         return [r for r in (root, UNKNOWN) if r in live]
     return [r for r in live if accesses.aliases.roots_may_alias(root, r)]
 
 
-def _collect(access: Access, live: _Live, found: dict[int, list[Hazard]]) -> None:
-    kind = HazardKind.WAW if access.writes else HazardKind.RAW
-    for before, other in live.writers:
-        if _meet(access, other):
-            found.setdefault(before, []).append(Hazard(kind, other, access))
+def _collect(access: Access, live: LiveAccesses, found: dict[int, list[Hazard]]) -> None:
+    for entry in live.near(access.region):
+        before = entry.access
+        if (before.writes or access.writes) and _meet(access, before):
+            if not before.writes:
+                kind = HazardKind.WAR
+            else:
+                kind = HazardKind.WAW if access.writes else HazardKind.RAW
+            found.setdefault(entry.number, []).append(Hazard(kind, before, access))
+
+
+def _record(i: int, access: Access, live: LiveAccesses) -> None:
     if access.writes:
-        for before, other in live.readers:
-            if _meet(access, other):
-                found.setdefault(before, []).append(Hazard(HazardKind.WAR, other, access))
-
-
-def _record(i: int, access: Access, live: _Live) -> None:
-    if not access.writes:
-        live.readers.append((i, access))
-        return
-
-    def stays(j: int, other: Access) -> bool:
-        # Accesses of one operation are unordered among themselves.
-        return j == i or not (_meet(access, other) and access.region.covers(other.region))
-
-    live.writers = [(j, a) for j, a in live.writers if stays(j, a)]
-    live.readers = [(j, a) for j, a in live.readers if stays(j, a)]
-    live.writers.append((i, access))
+        for entry in live.near(access.region):
+            # Accesses of one operation are unordered among themselves.
+            if entry.number != i and _meet(access, entry.access):
+                entry.covered = access.region.covers(entry.access.region)
+    live.add(Entry(i, access))
 
 
 _LIFETIME = (AccessKind.ALLOC, AccessKind.FREE)
