@@ -25,8 +25,11 @@ from opar.transforms.mapping.nest import Dimension, Nest
 from opar.transforms.mapping.sequential import make_sequential
 from opar.transforms.mapping.strides import Dependence, contiguous_dimension, depending_on
 
-_ROWS, _VECTORS = 4, 2
-"""Rows and vectors of an expansion with loops inside: 8 accumulators."""
+_VECTORS = 2
+_ROWS = 4
+_MORE_ROWS, _MANY = 8, 32
+"""Vectors and rows of an expansion with loops inside: 8 accumulators; 16 where vectors are as long
+as those of processors that have 32 registers for them, and where there are many rows."""
 
 _BLOCKS = 32
 _MIN_WORK = 1 << 15
@@ -74,6 +77,7 @@ class _Mapping:
             self.lanes = max(1, vector_bits // widest_bits(nest, self.on_vector))
         self.has_loops = any(isinstance(op, affine.ForOp) for op in self.body)
         self.on_row = self._jammed_row()
+        self.rows = self._unrolled_rows(vector_bits)
 
     def _trips(self, dimension: Dimension, lower: Size) -> Size:
         trips = self.host.trips(dimension, lower)
@@ -90,6 +94,13 @@ class _Mapping:
             ):
                 return None
         return depends
+
+    def _unrolled_rows(self, vector_bits: int) -> int:
+        if self.row is None or self.on_row is None:
+            return 1
+        trips = self.trips[self.row]
+        many = not isinstance(trips, int) or trips >= _MANY
+        return _MORE_ROWS if vector_bits >= 512 and many else _ROWS
 
     def build(self) -> None:
         """Make the launch and fill its body."""
@@ -141,7 +152,7 @@ class _Mapping:
 
     def _chunk(self, chunked: int, axes: Sequence[Axis]) -> int:
         """Iterations of the chunked dimension in a block, a multiple of what is unrolled."""
-        unit = self.lanes if self.row is None else (_ROWS if self.on_row else 1)
+        unit = self.lanes if self.row is None else self.rows
         trips = self.trips[chunked]
         known = [t for t in self.trips if isinstance(t, int)]
         if not isinstance(trips, int) or len(known) != len(self.trips):
@@ -204,8 +215,7 @@ class _Mapping:
             return
 
         def all_rows(emitter: Emitter, vector: SSAValue, vectors: int | None) -> None:
-            rows = _ROWS if self.on_row is not None else 1
-            for first, last, step in self._split(start, end, rows, emitter):
+            for first, last, step in self._split(start, end, self.rows, emitter):
                 count, body = self._loop(first, last, step, emitter)
                 assert self.row is not None
                 row = self._variable(self.row, count, body)
