@@ -40,6 +40,10 @@ class EntryError(OparError, LookupError):
     """The entry function does not exist, or cannot be an entry."""
 
 
+class ScheduleError(OparError):
+    """Two steps of a schedule conflict and nothing orders them: a race."""
+
+
 class DeviceError(OparError, RuntimeError):
     """The requested device, its driver or a package that it needs is not there, or failed."""
 

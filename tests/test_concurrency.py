@@ -18,7 +18,9 @@ TRIES = {"cpu": 200_000_000, "cuda": 10_000_000}
 
 
 def meet(entry: str, device: str, tries: int) -> tuple[int, int]:
-    program = opar.compile(LATCH, entry, device, pipeline="gpu-assign-streams")
+    program = opar.compile(
+        LATCH, entry, device, pipeline="gpu-assign-streams", verify_schedule=False
+    )
     host = [np.zeros(1, np.int32) for _ in range(4)]
     arrays = [to_gpu(a) for a in host] if device == "cuda" else host
     program(*arrays, tries)

@@ -119,7 +119,7 @@ def _overlapping(
 def _collect(access: Access, live: LiveAccesses, found: dict[int, list[Hazard]]) -> None:
     for entry in live.near(access.region):
         before = entry.access
-        if (before.writes or access.writes) and _meet(access, before):
+        if (before.writes or access.writes) and meet(access, before):
             if not before.writes:
                 kind = HazardKind.WAR
             else:
@@ -131,7 +131,7 @@ def _record(i: int, access: Access, live: LiveAccesses) -> None:
     if access.writes:
         for entry in live.near(access.region):
             # Accesses of one operation are unordered among themselves.
-            if entry.number != i and _meet(access, entry.access):
+            if entry.number != i and meet(access, entry.access):
                 entry.covered = access.region.covers(entry.access.region)
     live.add(Entry(i, access))
 
@@ -139,7 +139,7 @@ def _record(i: int, access: Access, live: LiveAccesses) -> None:
 _LIFETIME = (AccessKind.ALLOC, AccessKind.FREE)
 
 
-def _meet(a: Access, b: Access) -> bool:
+def meet(a: Access, b: Access) -> bool:
     """
     Whether accesses of roots that may overlap can touch the same element. An allocation or
     deallocation concerns the users of that very buffer: a buffer that stages an argument comes and

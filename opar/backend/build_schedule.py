@@ -50,11 +50,12 @@ def type_name(type: Attribute) -> str:
 
 def build_schedule(
     function: func.FuncOp, kernels: Mapping[str, str], accesses: AccessAnalysis
-) -> Schedule:
+) -> tuple[Schedule, list[Operation]]:
     """
-    The schedule of `function`, whose body is straight-line code of launches, copies, allocations,
-    waits and index arithmetic. `kernels` maps `module::function` to the name of the compiled
-    kernel; `accesses` must know what was assumed about the arguments.
+    The schedule of `function`, and the operation that each step comes from. The body is
+    straight-line code of launches, copies, allocations, waits and index arithmetic. `kernels` maps
+    `module::function` to the name of the compiled kernel; `accesses` must know what was assumed
+    about the arguments.
 
     Raises `UnsupportedError`, with the place, for any other operation.
     """
@@ -62,7 +63,7 @@ def build_schedule(
     builder.add_arguments()
     for op in function.body.block.ops:
         builder.add(op)
-    return builder.schedule()
+    return builder.schedule(), builder.origins
 
 
 class _Builder:
@@ -76,6 +77,7 @@ class _Builder:
         self.arguments: list[Argument] = []
         self.buffers: list[Buffer] = []
         self.steps: list[Step] = []
+        self.origins: list[Operation] = []
         self.tokens: list[tuple[int, ...]] = []
         self.results: tuple[Result, ...] = ()
         self.views: dict[SSAValue, View] = {}
@@ -316,6 +318,7 @@ class _Builder:
         if queued and (tail := self.tails.get(stream)) is not None:
             ordered |= self.ancestors[tail] | 1 << tail
         needed = [i for i in minimal(before, self.ancestors) if not ordered >> i & 1]
+        self.origins.append(op)
         self.steps.append(
             kind(
                 location=format_location(op.location),

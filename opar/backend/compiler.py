@@ -16,6 +16,7 @@ from opar.analysis.aliasing import AliasAnalysis
 from opar.backend.artifact import Artifact
 from opar.backend.build_schedule import build_schedule
 from opar.backend.device import KernelCode
+from opar.backend.verify_schedule import SMALL, verify_schedule
 from opar.dialects import gpu
 from opar.dialects.parsing import new_context, parse_module, verify
 from opar.errors import EntryError
@@ -27,7 +28,8 @@ class Options:
     """
     How to compile. `kind` is `cuda` or `cpu`; `arch` the GPU's `sm_XX`, or the CPU's name;
     `pipeline` the passes as in `opar-opt -p`, None for `opar-pipeline`; `assume_noalias`: the
-    arguments do not overlap where one is written.
+    arguments do not overlap where one is written; `verify_schedule`: whether to check the
+    schedule against the data; None checks short ones.
     """
 
     kind: str
@@ -35,6 +37,7 @@ class Options:
     entry: str | None = None
     pipeline: str | None = None
     assume_noalias: bool = True
+    verify_schedule: bool | None = None
 
 
 def compile_text(text: str, name: str, options: Options) -> Artifact:
@@ -52,7 +55,10 @@ def compile_text(text: str, name: str, options: Options) -> Artifact:
     function = choose_entry(module, entry)
     accesses = AccessAnalysis(AliasAnalysis(options.assume_noalias))
     names, code = _compile_kernels(function, options)
-    schedule = build_schedule(function, names, accesses)
+    schedule, origins = build_schedule(function, names, accesses)
+    wanted = options.verify_schedule
+    if wanted or (wanted is None and len(schedule.operations) <= SMALL):
+        verify_schedule(schedule, origins, AccessAnalysis(AliasAnalysis(options.assume_noalias)))
     return Artifact(schedule, names, code, str(module), options.kind, options.arch)
 
 

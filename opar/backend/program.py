@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import rustworkx
     from xdsl.dialects.builtin import ModuleOp
 
-    from opar.backend.compiler import Options
-
 DEVICES = ("auto", "cuda", "cpu")
 
 
@@ -55,6 +53,7 @@ def compile(
     pipeline: str | None = None,
     *,
     use_cache: bool = True,
+    verify_schedule: bool | None = None,
 ) -> Program:
     """
     Compile one function of an MLIR module.
@@ -63,7 +62,9 @@ def compile(
     `entry`: the function; may be left out where there is only one.
     `device`: `auto`, `cuda`, `cpu`, or a device object. `target`: the GPU to make code for
     (`sm_90`), by default the device's. `pipeline`: passes as in `opar-opt -p`, by default
-    `opar-pipeline`. `use_cache`: keep the compiled program on disk.
+    `opar-pipeline`. `use_cache`: keep the compiled program on disk. `verify_schedule`: check that
+    every two operations that conflict are ordered; by default programs of up to 256 operations are
+    checked. Turn it off for programs that mean to race.
 
     Raises children of `opar.errors.OparError` that name the place in the source.
     """
@@ -75,7 +76,16 @@ def compile(
         text, name = source_or_module, "<string>"
     else:
         text, name = str(source_or_module), "<module>"
-    return compile_named(text, name, entry, device, target, pipeline, use_cache=use_cache)
+    return compile_named(
+        text,
+        name,
+        entry,
+        device,
+        target,
+        pipeline,
+        use_cache=use_cache,
+        verify_schedule=verify_schedule,
+    )
 
 
 def compile_named(
@@ -87,13 +97,14 @@ def compile_named(
     pipeline: str | None = None,
     *,
     use_cache: bool = True,
+    verify_schedule: bool | None = None,
 ) -> Program:
     """`compile` of text that messages say comes from file `name`."""
     chosen = get_device(device) if isinstance(device, str) else device
     arch = target or getattr(chosen, "arch", "host")
     if chosen.kind == "cpu" and target not in (None, "host"):
         raise OptionError(f"target {target} is a GPU, but the program is compiled for the CPU")
-    return Program(text, name, chosen, arch, entry, pipeline, use_cache)
+    return Program(text, name, chosen, arch, entry, pipeline, use_cache, verify_schedule)
 
 
 class Program:
@@ -115,11 +126,13 @@ class Program:
         entry: str | None,
         pipeline: str | None,
         use_cache: bool,
+        verify_schedule: bool | None = None,
     ):
         self.device = device
         self._text, self._name = text, name
         self._arch, self._entry, self._pipeline = arch, entry, pipeline
         self._use_cache = use_cache
+        self._verify_schedule = verify_schedule
         self._loaded: dict[bool, tuple[Artifact, dict[str, Kernel]]] = {}
         self.from_cache = False
         """Whether the program came from the cache."""
@@ -187,14 +200,21 @@ class Program:
     def _compiled(self, assume_noalias: bool) -> Artifact:
         kind = self.device.kind
         described = (self._text, self._name, self._entry, kind, self._code_for(), self._pipeline)
-        key = cache.digest(*described, assume_noalias)
+        key = cache.digest(*described, assume_noalias, self._verify_schedule)
         found = cache.load(key) if self._use_cache else None
         if isinstance(found, Artifact):
             self.from_cache = True
             return found
         from opar.backend.compiler import Options, compile_text
 
-        options: Options = Options(kind, self._arch, self._entry, self._pipeline, assume_noalias)
+        options = Options(
+            kind,
+            self._arch,
+            self._entry,
+            self._pipeline,
+            assume_noalias,
+            self._verify_schedule,
+        )
         artifact = compile_text(self._text, self._name, options)
         if self._use_cache:
             cache.store(key, artifact)

@@ -54,6 +54,11 @@ def _parser() -> argparse.ArgumentParser:
     add("-p", "--passes", metavar="PASSES", help="passes instead of opar-pipeline")
     add("--emit-schedule", action="store_true", help="print the schedule")
     add("--emit-dot", action="store_true", help="print the token graph in DOT and stop")
+    add(
+        "--verify-schedule",
+        action=argparse.BooleanOptionalAction,
+        help="check that operations that conflict are ordered (by default for up to 256 of them)",
+    )
     add("--no-cache", action="store_true", help="compile even if the program is in the cache")
     return parser
 
@@ -73,6 +78,7 @@ def _run(options: argparse.Namespace) -> None:
         options.target,
         options.passes,
         use_cache=not options.no_cache,
+        verify_schedule=options.verify_schedule,
     )
     compile_time = time.perf_counter() - start
     if options.emit_dot:
