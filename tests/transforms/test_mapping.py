@@ -12,6 +12,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 import opar
+from opar.dialects.parsing import new_context, parse_module
+from opar.errors import OptionError, UnsupportedError
 from opar.transforms.mapping import cuda
 from tests.transforms.mapping_tools import ARGUMENTS, Interpreter, NestGenerator
 
@@ -77,3 +79,51 @@ def test_random_nests_on_the_cpu(seed: int, bits: int) -> None:
         for grid, block in prove(text, passes):
             assert all(n >= 0 for n in grid)
             assert block == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("target=tpu", "target 'tpu' is none of cuda, cpu"),
+        ("block-size=2048", "at most"),
+        ("block-size=32,32,2", "1024 threads"),
+        ("block-size=1,1,65", "at most"),
+        ("block-size=0", "at most"),
+        ("block-size=1,1,1,1", "up to three sizes"),
+    ],
+)
+def test_wrong_options(options: str, message: str) -> None:
+    module = opar.parse_module("func.func @f() { return }")
+    with pytest.raises(OptionError, match=message):
+        opar.run_passes(module, f"convert-affine-parallel-to-gpu{{{options}}}")
+
+
+def test_nothing_is_changed_where_something_is_refused() -> None:
+    module = opar.parse_module("""
+func.func @f(%a: memref<4xf32>, %v: f32) {
+  affine.parallel (%i) = (0) to (4) {
+    affine.store %v, %a[%i] : memref<4xf32>
+  }
+  affine.parallel (%i) = (0) to (4) {
+    %b = memref.alloc() : memref<4xf32>
+  }
+  return
+}""")
+    before = str(module)
+    with pytest.raises(UnsupportedError, match=r"<string>:7:5: 'memref\.alloc'"):
+        opar.run_passes(module, "convert-affine-parallel-to-gpu")
+    assert str(module) == before
+
+
+def test_unknown_operations_are_refused() -> None:
+    text = """
+func.func @f() {
+  affine.parallel (%i) = (0) to (4) {
+    "some.thing"(%i) : (index) -> ()
+    affine.yield
+  }
+  return
+}"""
+    module = parse_module(text, ctx=new_context(allow_unregistered=True))
+    with pytest.raises(UnsupportedError, match=r"'some\.thing' is unknown"):
+        opar.run_passes(module, "convert-affine-parallel-to-gpu")

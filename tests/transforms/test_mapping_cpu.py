@@ -22,13 +22,18 @@ def generator() -> np.random.Generator:
 
 
 PRODUCTS = [
-    *itertools.product(["f32"], ["carried", "in memory"], ["", "a", "b", "ab"], ["ij", "ji"]),
-    *itertools.product(["f64", "f16", "i32", "i8"], ["carried", "in memory"], [""], ["ij"]),
+    *itertools.product(["f32"], ["carried"], ["", "a", "b", "ab"], ["ij"]),
+    *itertools.product(["f32"], ["carried", "in memory"], ["", "a"], ["ji"]),
+    ("f64", "carried", "", "ij"),
+    ("f16", "in memory", "", "ij"),
+    ("i32", "in memory", "b", "ij"),
+    ("i8", "carried", "", "ij"),
 ]
+"""(type, form of the sum, transposed operands, order of the parallel loops)"""
 
 
 def test_products(generator: np.random.Generator) -> None:
-    """All orders of the loops and of the subscripts, dynamic sizes, four shapes for each."""
+    """All kinds of products, with sizes known at run time only, four shapes for each."""
     for type, form, transpose, order in PRODUCTS:
         mul, add = times(type)
         a_at = "%k, %i" if "a" in transpose else "%i, %k"

@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from opar.dialects import affine, gpu
-from opar.transforms.mapping.cuda import Axis, set_variables
+from opar.transforms.mapping.axes import Axis, set_variables
 from opar.transforms.mapping.emit import Emitter, Size
 from opar.transforms.mapping.expand import Expansion, vectorisable, widest_bits
 from opar.transforms.mapping.nest import Dimension, Nest
@@ -120,10 +120,6 @@ class _Mapping:
         self.host.add(launch)
         entry = launch.body.block
         inside = Emitter(entry, None, self.nest.outermost)
-        self.lowers = [inside.symbol(v) for v in self.lowers]
-        self.trips = [inside.symbol(v) for v in self.trips]
-        for axis in axes:
-            axis.extents = [self.trips[d] for d in axis.dimensions]
         for axis, block_id in zip(axes, launch.block_ids[1:], strict=False):
             set_variables(self.nest, axis, block_id, self.lowers, inside)
         if chunked is None:

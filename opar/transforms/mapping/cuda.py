@@ -10,13 +10,13 @@ of the whole grid, so that any extent is right.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from opar.dialects import affine, gpu
+from opar.transforms.mapping.axes import Axis, set_variables
 from opar.transforms.mapping.emit import Emitter, Size, below
 from opar.transforms.mapping.nest import Nest
 from opar.transforms.mapping.sequential import make_sequential
@@ -30,16 +30,6 @@ _WARP = 32
 _THREADS = 256
 _MIN_BLOCKS = 256
 """Blocks below which smaller blocks are taken, so that a small problem uses many processors."""
-
-
-@dataclass
-class Axis:
-    """An axis of the grid: the dimensions of the nest on it, outermost first, and their extents."""
-
-    dimensions: list[int]
-    extents: list[Size]
-    extent: Size
-    block: int
 
 
 def map_nest(nest: Nest, block_size: tuple[int, ...] = ()) -> None:
@@ -130,14 +120,11 @@ def _fill_body(
     """Compute the loop variables from the ids, guard, and move the body of the nest inside."""
     entry = launch.body.block
     inside = Emitter(entry, None, nest.outermost)
-    lowers = [inside.symbol(v) for v in lowers]
     guards: list[tuple[SSAValue, int]] = []
     strided: list[int] = []
     counts: list[SSAValue] = []
     d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
     for i, axis in enumerate(axes):
-        axis.extents = [inside.symbol(e) for e in axis.extents]
-        axis.extent = inside.symbol(axis.extent)
         block_id, thread_id = launch.block_ids[i], launch.thread_ids[i]
         linear: SSAValue = block_id
         if axis.block > 1:
@@ -163,14 +150,3 @@ def _fill_body(
     end = gpu.TerminatorOp()
     end.location = nest.outermost.location
     entry.add_op(end)
-
-
-def set_variables(
-    nest: Nest, axis: Axis, count: SSAValue, lowers: Sequence[Size], inside: Emitter
-) -> None:
-    """Split the linear count of an axis into its dimensions, the last varying fastest."""
-    if not axis.dimensions:
-        return
-    for d, own in zip(axis.dimensions, inside.digits(count, axis.extents), strict=True):
-        dimension = nest.dimensions[d]
-        dimension.variable.replace_all_uses_with(inside.variable(dimension, own, lowers[d]))

@@ -120,13 +120,6 @@ class Emitter:
         map = AffineMap(1, 0, (AffineExpr.dimension(0),))
         return self.add(affine.ApplyOp([value], AffineMapAttr(map))).results[0]
 
-    def symbol(self, size: Size) -> Size:
-        """`size` as a value that may be a symbol here: what is computed at the top of a launch."""
-        scope = self.block.parent
-        if isinstance(size, int) or affine.is_valid_symbol(size, scope):
-            return size
-        return self.copy(size)
-
     def trips(self, dimension: Dimension, lower: Size) -> Size:
         """How often a loop runs; at run time it may come out negative for an empty one."""
         if dimension.trips is not None:
