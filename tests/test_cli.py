@@ -171,3 +171,17 @@ def test_split_input_counts_lines_of_the_file() -> None:
 
 def test_an_endless_string_is_refused_at_once() -> None:
     assert "string literal" in refused(run("opar_opt", text='"' + "a" * 5000))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-t", "ptx{ar=3}"], 'target \'ptx{ar=3}\': Provided arguments ["ar"] not found'),
+        (["-t", "ptx{{"], "Expected argument name here"),
+        (["-p", "gpu-async-dataflow{a=1}"], "passes 'gpu-async-dataflow{a=1}'"),
+        (["-p", "a{{"], "Expected argument name here"),
+        (["-p", "opar-pipeline{target=tpu}"], "target 'tpu' is none of cuda, cpu"),
+    ],
+)
+def test_bad_options(arguments: list[str], message: str) -> None:
+    assert message in refused(run("opar_opt", *arguments, text="module {}"))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import IO
+from collections.abc import Callable
+from typing import IO, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from opar.dialects import register_dialects
 from opar.dialects.parsing import parse_module, verify
-from opar.errors import SourceError
+from opar.errors import OptionError, SourceError
 from opar.transforms import parse_pipeline, pass_factories
 
 
@@ -72,8 +74,20 @@ class OparOptMain(xDSLOptMain):
             self.register_pass(name, factory)
 
     def setup_pipeline(self) -> None:
-        parse_pipeline(self.args.passes)  # a readable error instead of a traceback
+        # Readable errors instead of tracebacks.
+        parse_pipeline(self.args.passes)
+        self._check_target()
         super().setup_pipeline()
+
+    def _check_target(self) -> None:
+        factory = cast(Callable[[], type[Target]], self.available_targets[self._target_name()])
+        try:
+            factory().from_spec(parse_spec(self.args.target))
+        except (ValueError, TypeError) as error:
+            raise OptionError(f"target '{self.args.target}': {error}") from error
+
+    def _target_name(self) -> str:
+        return parse_spec(self.args.target).name
 
     def register_all_targets(self) -> None:
         from xdsl.targets import get_all_targets
@@ -87,7 +101,7 @@ def main() -> None:
     """Entry point: 0 on success, 1 and one message on what the user did wrong."""
     try:
         OparOptMain(description="opar modular optimizer driver").run()
-    except DiagnosticException as error:
+    except (DiagnosticException, ArgSpecParseError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:
