@@ -33,6 +33,7 @@ from opar.analysis.body import (
     ids_of,
     integer_map,
     integer_set,
+    symbols_of,
 )
 from opar.analysis.region import WHOLE, Region, box_region, region_of
 from opar.analysis.symbolic import Expressions, coordinates
@@ -163,10 +164,7 @@ class AccessAnalysis:
     def _launch_numbers(self, op: gpu.LaunchFuncOp, set: isl.Set) -> dict[str, str]:
         """The expressions of the launch for the symbols of a kernel's set."""
         values = {"sb": op.block_size, "sg": op.grid_size, "sa": op.kernel_operands}
-        names = [
-            set.get_dim_name(isl.dim_type.param, i) for i in range(set.dim(isl.dim_type.param))
-        ]
-        return {name: self.host.of(values[name[:2]][int(name[2:])]) for name in names}
+        return {name: self.host.of(values[name[:2]][int(name[2:])]) for name in symbols_of(set)}
 
     def _instantiated(self, set: isl.Set, numbers: dict[str, str]) -> isl.Set:
         """A kernel's set with the numbers of one launch for its symbols."""
@@ -272,8 +270,8 @@ class AccessAnalysis:
         if region.set is None:
             return region
         set = region.set
-        for i in reversed(range(set.dim(isl.dim_type.param))):
-            value = self._values.get(set.get_dim_name(isl.dim_type.param, i))
+        for i, name in reversed(list(enumerate(symbols_of(set)))):
+            value = self._values.get(name)
             if value is None or _is_within(value, op):
                 set = set.project_out(isl.dim_type.param, i, 1)
         return region if set is region.set else region_of(set) or WHOLE

@@ -210,6 +210,12 @@ def integer_set(
     return isl.Set(f"[{', '.join(symbols)}] -> {{ [{', '.join(dims)}] : {condition} }}")
 
 
+def symbols_of(set: isl.Set) -> list[str]:
+    """The names of the parameters of a set, in order."""
+    count = set.dim(isl.dim_type.param)
+    return [set.get_dim_name(isl.dim_type.param, i) or "" for i in range(count)]
+
+
 def integer_map(
     sources: Sequence[str], results: Sequence[str], expressions: Expressions
 ) -> isl.Map:
@@ -268,7 +274,7 @@ def ids_of(kernel: gpu.FuncOp, expressions: Expressions) -> None:
     for op in kernel.body.walk():
         if not isinstance(op, gpu.DimensionIdOp):
             continue
-        d = "xyz".index(op.dimension.data.value)
+        d = "xyz".index(str(op.dimension.data))
         match op:
             case gpu.BlockDimOp():
                 expressions.known[op.result] = sizes["block"][d]

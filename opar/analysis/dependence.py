@@ -52,7 +52,10 @@ class Hazard:
     def __str__(self) -> str:
         if self.before is None:
             return self.kind.value
-        return f"{self.kind.name} on {self.before.root} ({self.before.region})"
+        regions = str(self.before.region)
+        if self.after is not None and str(self.after.region) != regions:
+            regions += f" and {self.after.region}"
+        return f"{self.kind.name} on {self.before.root} ({regions})"
 
 
 @dataclass
@@ -116,15 +119,29 @@ def _overlapping(
     return [r for r in live if accesses.aliases.roots_may_alias(root, r)]
 
 
+def hazards_between(before: Operation, after: Operation, accesses: AccessAnalysis) -> list[Hazard]:
+    """All hazards between two operations, the first earlier in the program."""
+    found: list[Hazard] = []
+    for a in accesses.accesses(before):
+        for b in accesses.accesses(after):
+            overlap = accesses.aliases.roots_may_alias(a.root, b.root)
+            if (a.writes or b.writes) and overlap and meet(a, b):
+                found.append(Hazard(_kind(a, b), a, b))
+    return found
+
+
+def _kind(before: Access, after: Access) -> HazardKind:
+    if not before.writes:
+        return HazardKind.WAR
+    return HazardKind.WAW if after.writes else HazardKind.RAW
+
+
 def _collect(access: Access, live: LiveAccesses, found: dict[int, list[Hazard]]) -> None:
     for entry in live.near(access.region):
         before = entry.access
         if (before.writes or access.writes) and meet(access, before):
-            if not before.writes:
-                kind = HazardKind.WAR
-            else:
-                kind = HazardKind.WAW if access.writes else HazardKind.RAW
-            found.setdefault(entry.number, []).append(Hazard(kind, before, access))
+            hazard = Hazard(_kind(before, access), before, access)
+            found.setdefault(entry.number, []).append(hazard)
 
 
 def _record(i: int, access: Access, live: LiveAccesses) -> None:

@@ -140,8 +140,10 @@ def region_of(set: isl.Set) -> Region | None:
     dims = set.dim(isl.dim_type.set)
     box = tuple((_bound(set.dim_min_val(d)), _bound(set.dim_max_val(d))) for d in range(dims))
     bounded = all(low is not None and high is not None for low, high in box)
-    if bounded and set.dim(isl.dim_type.param) == 0 and set.is_box():
-        return Region(box, exact=True)
+    if bounded and set.dim(isl.dim_type.param) == 0:
+        whole = box_region(box)
+        if set.is_box() or whole.integer_set.is_subset(set):
+            return whole
     return Region(box, exact=False, set=set)
 
 

@@ -186,6 +186,15 @@ class Program:
 
         return to_dot(self.schedule)
 
+    def explain(self, earlier: int, later: int) -> str:
+        """
+        Why step `later` of the schedule waits for step `earlier`, or why it does not: buffers,
+        elements and hazards. Raises `OptionError` for numbers of no such steps.
+        """
+        from opar.backend.explain import explain
+
+        return explain(self.artifact, earlier, later)
+
     def _version(self, assume_noalias: bool) -> tuple[Artifact, dict[str, Kernel]]:
         loaded = self._loaded.get(assume_noalias)
         if loaded is None:

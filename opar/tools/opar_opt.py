@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -69,6 +71,14 @@ class OparOptMain(xDSLOptMain):
             verify(module)
         return module
 
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        arg_parser.add_argument(
+            "--remarks",
+            action="store_true",
+            help="say on standard error why each operation waits for another",
+        )
+
     def register_all_passes(self) -> None:
         for name, factory in pass_factories().items():
             self.register_pass(name, factory)
@@ -77,6 +87,11 @@ class OparOptMain(xDSLOptMain):
         # Readable errors instead of tracebacks.
         parse_pipeline(self.args.passes)
         self._check_target()
+        if self.args.remarks:
+            handler = logging.StreamHandler()
+            handler.setFormatter(logging.Formatter("remark: %(message)s"))
+            logging.getLogger("opar.remarks").addHandler(handler)
+            logging.getLogger("opar.remarks").setLevel(logging.INFO)
         super().setup_pipeline()
 
     def _check_target(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -13,9 +14,14 @@ from xdsl.traits import IsTerminator
 
 from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis, root
-from opar.analysis.dependence import HazardKind, analyse, minimal
+from opar.analysis.dependence import Hazard, HazardKind, analyse, minimal
 from opar.dialects import gpu, memref
 from opar.errors import UnsupportedError, at
+
+REMARKS = logging.getLogger("opar.remarks")
+"""Where the pass says, at level INFO, which hazard made each edge."""
+
+Conflicts = dict[int, list[Hazard]]
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,9 @@ class GpuAsyncDataflowPass(ModulePass):
        wait for it in the middle);
     3. what is still running at the end of the block is waited for once, before the terminator
        and these deallocations.
+
+    `opar-opt --remarks` (the logger `opar.remarks`) says for each edge which buffer, elements and
+    hazard made it.
 
     Operations with an explicit stream and `host_shared` allocations stay synchronous.
 
@@ -118,7 +127,7 @@ class _BlockTokens:
     def rewrite(self) -> None:
         """Add the tokens and waits."""
         end = self._sink_deallocations()
-        operations = list(self.block.ops)
+        self.operations = operations = list(self.block.ops)
         dependences = analyse(operations, self.accesses)
         # ancestors[i]: complete once operation i is.
         self.ancestors = [0] * len(operations)
@@ -136,7 +145,7 @@ class _BlockTokens:
                 ]
                 if op is end:
                     conflicting = self._running_at_end(operations[-1])
-                self._host_wait(op, conflicting)
+                self._host_wait(op, conflicting, hazards)
 
     def _sink_deallocations(self) -> Operation | None:
         """
@@ -169,7 +178,7 @@ class _BlockTokens:
                 handed |= self.ancestors[i] | 1 << i
         return [i for i in self.tokens if not handed >> i & 1]
 
-    def _keep_wait(self, i: int, op: gpu.WaitOp, given: dict[int, list]) -> None:
+    def _keep_wait(self, i: int, op: gpu.WaitOp, given: Conflicts) -> None:
         below = self._below(given)
         if op.async_token is None:
             self.complete |= below
@@ -183,10 +192,11 @@ class _BlockTokens:
             mask |= self.ancestors[p] | 1 << p
         return mask
 
-    def _make_asynchronous(self, i: int, op: Operation, hazards: dict[int, list]) -> None:
+    def _make_asynchronous(self, i: int, op: Operation, hazards: Conflicts) -> None:
         assert isinstance(op, gpu.AsyncOp)
         given = list(op.async_dependencies)
         needed = self._running(hazards)
+        self._remark(op, hazards, needed)
         added = [self.tokens[p] for p in needed if self.tokens[p] not in given]
         dependencies = given + added
         if self.single_use:
@@ -205,15 +215,26 @@ class _BlockTokens:
         )
         self.ancestors[i] |= self.complete
 
-    def _host_wait(self, op: Operation, conflicting: Sequence[int]) -> None:
+    def _host_wait(self, op: Operation, conflicting: Sequence[int], hazards: Conflicts) -> None:
         needed = self._running(conflicting)
         if not needed:
             return
+        self._remark(op, hazards, needed)
         tokens = [self.tokens[p] for p in needed]
         if self.single_use and len(tokens) > 1:
             tokens = [self._join(tokens, op)]
         self._insert_wait(tokens, op, is_async=False)
         self.complete |= self._below(needed)
+
+    def _remark(self, op: Operation, hazards: Conflicts, needed: Sequence[int]) -> None:
+        """Say for each edge why it is there."""
+        if not REMARKS.isEnabledFor(logging.INFO):
+            return
+        for p in needed:
+            reasons = dict.fromkeys(str(h) for h in hazards.get(p, ()))
+            why = "; ".join(reasons) or "it is still running at the end"
+            earlier = at(self.operations[p], "").rstrip(": ")
+            REMARKS.info(at(op, f"waits for {earlier}: {why}"))
 
     def _one_token(self, tokens: list[SSAValue], op: Operation) -> SSAValue:
         """A token that stands for all of `tokens` and that no other operation takes."""

@@ -1,0 +1,57 @@
+"""Why one operation of a program waits for another, or why it does not."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from opar.analysis.accesses import AccessAnalysis, AccessKind
+from opar.analysis.aliasing import AliasAnalysis
+from opar.analysis.dependence import hazards_between
+from opar.backend.artifact import Artifact
+from opar.backend.build_schedule import build_schedule
+from opar.backend.compiler import choose_entry
+from opar.backend.verify_schedule import completed_before
+from opar.dialects.parsing import parse_module
+from opar.errors import OptionError
+
+
+def explain(artifact: Artifact, earlier: int, later: int, assume_noalias: bool = True) -> str:
+    """
+    In words, how step `later` of the schedule is ordered behind step `earlier`, with the buffer,
+    the elements and the hazard of each conflict between them.
+
+    Raises `OptionError` for numbers that are no two steps in this order.
+    """
+    count = len(artifact.schedule.operations)
+    if not 0 <= earlier < later < count:
+        raise OptionError(f"steps {earlier} and {later} are no two steps in order, of {count}")
+    module = parse_module(artifact.module_text)
+    accesses = AccessAnalysis(AliasAnalysis(assume_noalias))
+    function = choose_entry(module, artifact.schedule.entry)
+    schedule, origins = build_schedule(function, artifact.kernels, accesses)
+    first, second = (
+        f"step {n} ({schedule.detail(schedule.operations[n])})" for n in (earlier, later)
+    )
+    hazards = hazards_between(origins[earlier], origins[later], accesses)
+    ordered = completed_before(schedule)[later] >> earlier & 1
+    reasons = "; ".join(dict.fromkeys(map(str, hazards)))
+    if hazards:
+        how = "directly" if earlier in schedule.tokens[later] else "through others"
+        return f"{second} waits for {first}, {how}: {reasons}"
+    why = _no_conflict(origins[earlier], origins[later], accesses)
+    if ordered:
+        return f"{second} runs after {first} only because others are between them: {why}"
+    return f"{second} does not wait for {first}: {why}"
+
+
+def _no_conflict(first: Operation, second: Operation, accesses: AccessAnalysis) -> str:
+    kinds = (AccessKind.READ, AccessKind.WRITE)
+    found: list[str] = []
+    for a in accesses.accesses(first):
+        for b in accesses.accesses(second):
+            if a.kind in kinds and b.kind in kinds and a.root == b.root:
+                if not (a.writes or b.writes):
+                    found.append(f"both only read {a.root}")
+                else:
+                    found.append(f"{a.root}: {a.region} and {b.region} do not meet")
+    return "; ".join(dict.fromkeys(found)) or "they touch no buffer in common"
