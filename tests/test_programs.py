@@ -59,7 +59,7 @@ def test_seed_file_as_it_is(device: str, generator: np.random.Generator) -> None
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("name", ["two_products_and_sum", "fan_of_eight", "diamond"])
+@pytest.mark.parametrize("name", ["two_products_and_sum", "fan_of_eight", "diamond", "jacobi"])
 def test_example(device: str, name: str, examples: Path, generator: np.random.Generator) -> None:
     program = opar.compile(examples / f"{name}.mlir", device=device)
     arguments = [random(generator, *a.shape) for a in program.schedule.arguments]

@@ -109,8 +109,16 @@ def _run_passes(ctx: Context, module: builtin.ModuleOp, options: Options) -> Non
     spec = options.pipeline
     if spec is None:
         noalias = str(options.assume_noalias).lower()
-        spec = f"opar-pipeline{{target={options.kind} assume-noalias-args={noalias}}}"
+        vectors = f" vector-bits={_vector_bits()}" if options.kind == "cpu" else ""
+        spec = f"opar-pipeline{{target={options.kind} assume-noalias-args={noalias}{vectors}}}"
     run_passes(module, spec, ctx)
+
+
+def _vector_bits() -> int:
+    """The length of this CPU's vectors."""
+    import llvmlite.binding as llvm
+
+    return 512 if llvm.get_host_cpu_features().get("avx512f", False) else 256
 
 
 def _compile_kernels(

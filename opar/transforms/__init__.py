@@ -15,6 +15,7 @@ _PASSES: dict[str, str] = {
     "affine-parallelize": "AffineParallelizePass",
     "convert-affine-parallel-to-gpu": "ConvertAffineParallelToGpuPass",
     "gpu-kernel-outlining": "GpuKernelOutliningPass",
+    "unroll-host-loops": "UnrollHostLoopsPass",
     "gpu-infer-noalias": "GpuInferNoaliasPass",
     "gpu-manage-buffers": "GpuManageBuffersPass",
     "gpu-async-dataflow": "GpuAsyncDataflowPass",

@@ -16,6 +16,7 @@ from opar.transforms.gpu_async_dataflow import GpuAsyncDataflowPass
 from opar.transforms.gpu_infer_noalias import GpuInferNoaliasPass
 from opar.transforms.gpu_kernel_outlining import GpuKernelOutliningPass
 from opar.transforms.gpu_manage_buffers import GpuManageBuffersPass
+from opar.transforms.unroll_host_loops import UnrollHostLoopsPass
 
 TARGETS = ("cuda", "cpu")
 
@@ -27,15 +28,18 @@ class OparPipelinePass(ModulePass):
     (`gpu-manage-buffers` only for `cuda`: the memory of the CPU device is that of the host)::
 
         affine-parallelize, convert-affine-parallel-to-gpu{target=T}, gpu-kernel-outlining,
-        gpu-infer-noalias, gpu-manage-buffers, gpu-async-dataflow, gpu-assign-streams
+        unroll-host-loops, gpu-infer-noalias, gpu-manage-buffers, gpu-async-dataflow,
+        gpu-assign-streams
 
-    Options: `target` (`cuda` or `cpu`), and `assume-noalias-args` as for `gpu-async-dataflow`.
+    Options: `target` (`cuda` or `cpu`); `assume-noalias-args` as for `gpu-async-dataflow`;
+    `vector-bits` as for `convert-affine-parallel-to-gpu`.
     """
 
     name = "opar-pipeline"
 
     target: str = "cuda"
     assume_noalias_args: bool = False
+    vector_bits: int = 512
 
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes that this one runs, in order."""
@@ -46,8 +50,9 @@ class OparPipelinePass(ModulePass):
         noalias = self.assume_noalias_args
         return (
             AffineParallelizePass(assume_noalias_args=noalias),
-            ConvertAffineParallelToGpuPass(target=self.target),
+            ConvertAffineParallelToGpuPass(target=self.target, vector_bits=self.vector_bits),
             GpuKernelOutliningPass(),
+            UnrollHostLoopsPass(),
             GpuInferNoaliasPass(assume_noalias_args=noalias),
             *([GpuManageBuffersPass(assume_noalias_args=noalias)] if self.target == "cuda" else []),
             GpuAsyncDataflowPass(assume_noalias_args=noalias),
