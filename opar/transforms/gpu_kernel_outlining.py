@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -50,8 +50,11 @@ class GpuKernelOutliningPass(ModulePass):
     4. Tokens, attributions, clusters, dynamic workgroup memory and the names given by `module(@m)`
        and `function(@f)` are kept. Constant sizes become `known_block_size` and `known_grid_size`.
 
+    A kernel takes no name that one of those functions and constants has, as they meet in a module.
+
     Raises `UnsupportedError` for a launch within a launch, also through a call, for a call of a
-    function without a body and for a `memref.global` that is no constant.
+    function without a body, for a `memref.global` that is no constant, and where the module that a
+    launch names holds something else of the name of a function or constant that it needs.
     """
 
     name = "gpu-kernel-outlining"
@@ -59,14 +62,19 @@ class GpuKernelOutliningPass(ModulePass):
     deduplicate: bool = True
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        outliner = _Outliner(op, self.deduplicate)
         launches = [
             (function, launch, _used_symbols(launch))  # all errors before any change
             for function in op.walk()
             if isinstance(function, func.FuncOp)
             for launch in _launches(function)
         ]
+        for _, launch, used in launches:
+            _check_names(launch, used)
+        taken = frozenset(_name(symbol) for _, _, used in launches for symbol in used)
+        outliners: dict[builtin.ModuleOp, _Outliner] = {}
         for function, launch, used in launches:
+            module = _module_of(function)
+            outliner = outliners.setdefault(module, _Outliner(module, self.deduplicate, taken))
             outliner.outline(function, launch, used)
 
 
@@ -83,10 +91,44 @@ def _launches(function: func.FuncOp) -> list[gpu.LaunchOp]:
     return found
 
 
+def _module_of(op: Operation) -> builtin.ModuleOp:
+    """The module around `op`: where launches find their kernels."""
+    around = op.parent_op()
+    while not isinstance(around, builtin.ModuleOp):
+        assert around is not None
+        around = around.parent_op()
+    return around
+
+
+def _name(symbol: Operation) -> str:
+    assert isinstance(symbol, func.FuncOp | memref.GlobalOp)
+    return symbol.sym_name.data
+
+
+def _check_names(launch: gpu.LaunchOp, used: Sequence[Operation]) -> None:
+    """Raise `UnsupportedError` where the module for `launch` holds others than `used`."""
+    if launch.kernel_module is None:
+        return
+    wanted = launch.kernel_module.root_reference.data
+    holder = SymbolTable.lookup_symbol(launch, wanted)
+    if not isinstance(holder, gpu.ModuleOp):
+        return
+    for symbol in used:
+        there = SymbolTable.lookup_symbol(holder, _name(symbol))
+        if there is not None and not there.is_structurally_equivalent(symbol):
+            message = (
+                f"its body needs @{_name(symbol)}, but @{wanted} holds something else of that "
+                "name; rename one of them"
+            )
+            raise UnsupportedError(at(launch, message))
+
+
 @dataclass
 class _Outliner:
     module: builtin.ModuleOp
     deduplicate: bool
+    taken: frozenset[str]
+    """Names that no kernel may take."""
     kernels: dict[tuple, list[gpu.FuncOp]] = field(default_factory=dict)
     """Kernels made so far, by a key that equal ones share."""
 
@@ -146,7 +188,6 @@ class _Outliner:
         """Put `kernel` into a gpu.module, with the functions and constants that it uses."""
         if launch.kernel_function is not None:
             kernel.sym_name = launch.kernel_function.root_reference
-
         wanted = launch.kernel_module
         name = kernel.sym_name.data if wanted is None else wanted.root_reference.data
         holder = SymbolTable.lookup_symbol(self.module, name)
@@ -155,19 +196,17 @@ class _Outliner:
             holder.location = launch.location
             self.module.body.block.add_op(holder)
             self.module.attributes[CONTAINER_ATTRIBUTE] = UnitAttr()
-        else:
-            kernel.sym_name = builtin.StringAttr(_unused(kernel.sym_name.data, holder))
+        kernel.sym_name = builtin.StringAttr(_unused(kernel.sym_name.data, holder, self.taken))
         for symbol in used:
-            assert isinstance(symbol, func.FuncOp | memref.GlobalOp)
-            if SymbolTable.lookup_symbol(holder, symbol.sym_name.data) is None:
+            if SymbolTable.lookup_symbol(holder, _name(symbol)) is None:
                 holder.body.block.add_op(symbol.clone())
         holder.body.block.add_op(kernel)
 
 
-def _unused(name: str, table: Operation) -> str:
+def _unused(name: str, table: Operation, taken: Container[str] = ()) -> str:
     number = 0
     candidate = name
-    while SymbolTable.lookup_symbol(table, candidate) is not None:
+    while candidate in taken or SymbolTable.lookup_symbol(table, candidate) is not None:
         candidate = f"{name}_{number}"
         number += 1
     return candidate

@@ -166,10 +166,11 @@ class Interpreter:
 
     def map(self, map: AffineMap, operands: object) -> list[Ints]:
         numbers = [self.values[v] for v in operands]  # pyright: ignore
-        return [_evaluate(e, numbers, map.num_dims) for e in map.results]
+        return [evaluate(e, numbers, map.num_dims) for e in map.results]
 
 
-def _evaluate(expr: AffineExpr, operands: list[Ints], dims: int) -> Ints:
+def evaluate(expr: AffineExpr, operands: list[Ints], dims: int) -> Ints:
+    """`expr` of `operands`, dimensions first."""
     match expr:
         case AffineConstantExpr(value=value):
             return np.array([value])
@@ -178,7 +179,7 @@ def _evaluate(expr: AffineExpr, operands: list[Ints], dims: int) -> Ints:
         case AffineSymExpr(position=position):
             return operands[dims + position]
         case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
-            a, b = _evaluate(lhs, operands, dims), _evaluate(rhs, operands, dims)
+            a, b = evaluate(lhs, operands, dims), evaluate(rhs, operands, dims)
             match kind:
                 case AffineBinaryOpKind.Add:
                     return a + b

@@ -61,3 +61,28 @@ func.func @global() {
   }
   return
 }
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @m {
+    func.func private @leaf(%v: f32) -> f32 {
+      %w = arith.mulf %v, %v : f32
+      return %w : f32
+    }
+  }
+  func.func private @leaf(%v: f32) -> f32 {
+    %w = arith.addf %v, %v : f32
+    return %w : f32
+  }
+  func.func @other_leaf(%a: memref<f32>, %v: f32) {
+    %c1 = arith.constant 1 : index
+    // CHECK: 'gpu.launch': its body needs @leaf, but @m holds something else of that name; rename one of them
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) module(@m) {
+      %w = func.call @leaf(%v) : (f32) -> f32
+      memref.store %w, %a[] : memref<f32>
+      gpu.terminator
+    }
+    return
+  }
+}

@@ -141,3 +141,35 @@ func.func @host(%a: memref<f32>, %v: f32) {
 // CHECK-DAG: func.func @square
 // CHECK: gpu.func @symbols_kernel
 // CHECK: cf.cond_br
+
+// A kernel leaves the name to a function that it calls, as both are in its module.
+// CHECK-LABEL: func.func @leaves
+// CHECK: gpu.launch_func @leaves_kernel_0::@leaves_kernel_0
+func.func @leaves(%a: memref<?xf32>, %v: f32) {
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    %w = func.call @leaves_kernel(%v) : (f32) -> f32
+    memref.store %w, %a[%tx] : memref<?xf32>
+    gpu.terminator
+  }
+  return
+}
+func.func private @leaves_kernel(%v: f32) -> f32 {
+  %w = arith.addf %v, %v : f32
+  return %w : f32
+}
+
+// Kernels stay in the module of the function that launches them.
+// CHECK: builtin.module @inner attributes {gpu.container_module}
+// CHECK: gpu.launch_func @in_a_module_kernel::@in_a_module_kernel
+// CHECK: gpu.module @in_a_module_kernel
+module @inner {
+  func.func @in_a_module(%a: memref<?xf32>, %v: f32) {
+    %c1 = arith.constant 1 : index
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+      memref.store %v, %a[%tx] : memref<?xf32>
+      gpu.terminator
+    }
+    return
+  }
+}
