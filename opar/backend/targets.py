@@ -2,7 +2,7 @@
 What `opar-opt -t` prints of the kernels of a module: LLVM IR or PTX, so that it can be checked.
 
     opar-opt program.mlir -p opar-pipeline -t 'ptx{arch=sm_90}'
-    opar-opt program.mlir -p 'opar-pipeline{target=cpu}' -t 'llvm{target=cpu optimize=true}'
+    opar-opt program.mlir -p 'opar-pipeline{target=cpu}' -t 'llvm{arch=host optimize=true}'
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from opar.dialects import gpu
-from opar.errors import OptionError
 
 
 def _kernel_modules(module: ModuleOp) -> Iterator[gpu.ModuleOp]:
@@ -28,32 +27,29 @@ class LLVMTarget(Target):
     """
     Prints the LLVM IR of each gpu.module of a module.
 
-    `target` is `cuda` or `cpu` (`host` means the same), `arch` the GPU architecture for `cuda`;
-    `optimize` prints what LLVM's O3 makes of it, otherwise it is as emitted.
+    `arch` is a GPU architecture (`sm_90`), or `host` for the CPU of this process; `optimize`
+    prints what LLVM's O3 makes of it, otherwise it is as emitted.
     """
 
     name: ClassVar[str] = "llvm"
 
     arch: str = "sm_80"
-    target: str = "cuda"
     optimize: bool = False
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        if self.target not in ("cuda", "cpu", "host"):
-            raise OptionError(f"target '{self.target}' is not one of: cuda, cpu")
         for kernels in _kernel_modules(module):
             output.write(self._text(kernels).rstrip() + "\n")
 
     def _text(self, module: gpu.ModuleOp) -> str:
-        if self.target == "cuda":
-            from opar.backend.ptx import nvptx_ir, optimized_nvptx
+        if self.arch == "host":
+            from opar.backend.host_object import host_ir, optimized_host
 
-            if self.optimize:
-                return str(optimized_nvptx(module, self.arch)[0])
-            return nvptx_ir(module, self.arch)
-        from opar.backend.host_object import host_ir, optimized_host
+            return str(optimized_host(module)[0]) if self.optimize else host_ir(module)
+        from opar.backend.ptx import nvptx_ir, optimized_nvptx
 
-        return str(optimized_host(module)[0]) if self.optimize else host_ir(module)
+        if self.optimize:
+            return str(optimized_nvptx(module, self.arch)[0])
+        return nvptx_ir(module, self.arch)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from opar.backend.codegen.layout import memref_strides
+from opar.backend.codegen.types import scalar_type
 from opar.errors import UnsupportedError
 
 ParamKind = Literal["pointer", "size", "stride", "scalar"]
@@ -38,8 +39,8 @@ class Param:
     """
     One value that a launch passes.
 
-    `type` is `ptr`, `i1`..`i64`, `f16`, `bf16`, `f32` or `f64`; `dim` is the dimension of a
-    `size` or `stride`, otherwise None.
+    `type` is `ptr`, `i1`, `i8`, `i16`, `i32`, `i64`, `f16`, `bf16`, `f32` or `f64`; `dim` is the
+    dimension of a `size` or `stride`, otherwise None.
     """
 
     kind: ParamKind
@@ -73,7 +74,7 @@ def scalar_name(type: Attribute) -> str | None:
     match type:
         case IndexType():
             return "i64"
-        case IntegerType() if type.width.data in range(1, 65):
+        case IntegerType() if type.width.data in (1, 8, 16, 32, 64):
             return f"i{type.width.data}"
         case BFloat16Type():
             return "bf16"
@@ -91,7 +92,7 @@ def flatten(type: Attribute) -> tuple[Param, ...]:
     """
     if isinstance(type, MemRefType):
         strides = memref_strides(type)
-        if scalar_name(type.element_type) is None:
+        if scalar_type(type.element_type) is None:
             raise UnsupportedError(
                 f"{type} cannot be a kernel argument: its elements are not scalars"
             )
@@ -110,7 +111,7 @@ def flatten(type: Attribute) -> tuple[Param, ...]:
     if name is None:
         raise UnsupportedError(
             f"a value of type {type} cannot be a kernel argument; "
-            "pass a memref, an integer, an index or a float"
+            "pass a memref, i1, i8, i16, i32, i64, an index or a float"
         )
     return (Param("scalar", name),)
 
@@ -124,9 +125,9 @@ def mangle(name: str) -> str:
     otherwise its legal characters and a hash, so that two names never meet.
 
     MLIR and LLVM allow dots, dollars, quotes and any other character; PTX does not, and LLVM
-    prints them unchanged (LLVM issue 58491).
+    prints them unchanged (LLVM issue 58491). Names that start with `opar_` are opar's own.
     """
-    if _LEGAL.fullmatch(name) and name != "WARP_SZ":
+    if _LEGAL.fullmatch(name) and name != "WARP_SZ" and not name.startswith("opar_"):
         return name
     legal = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_")
     return f"k_{legal}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -21,6 +21,7 @@ from xdsl.ir.affine import (
 from opar.backend.codegen import indexing
 from opar.backend.codegen.access import load, store, vector_load, vector_store
 from opar.backend.codegen.context import Context
+from opar.backend.codegen.division import safe_divisor
 from opar.backend.codegen.indexing import Index
 from opar.backend.codegen.loops import branch, counted_loop, nested_loops
 from opar.backend.codegen.reductions import combine, common_name, identity
@@ -207,6 +208,8 @@ def emit_delinearize_index(ctx: Context, op: affine.DelinearizeIndexOp) -> None:
     sizes = _basis(ctx, op.basis)
     inner = sizes if len(sizes) < len(results_left) else sizes[1:]
     for size in reversed(inner):
+        if isinstance(size, ir.Value):
+            size = safe_divisor(ctx, indexing.value(rest), size, signed=True)
         ctx.set(results_left.pop(), indexing.value(indexing.mod(ctx.b, rest, size)))
         rest = indexing.floor_div(ctx.b, rest, size)
     (outer,) = results_left

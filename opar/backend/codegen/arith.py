@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from opar.backend.codegen import casts
 from opar.backend.codegen.context import Context
+from opar.backend.codegen.division import safe_divisor
 from opar.backend.codegen.floats import compute, fastmath_flags, in_single
 from opar.backend.codegen.table import Emit, Table
 from opar.backend.codegen.types import (
@@ -54,10 +55,6 @@ for _op, _name in (
     (arith.AddiOp, "add"),
     (arith.SubiOp, "sub"),
     (arith.MuliOp, "mul"),
-    (arith.DivSIOp, "sdiv"),
-    (arith.DivUIOp, "udiv"),
-    (arith.RemSIOp, "srem"),
-    (arith.RemUIOp, "urem"),
     (arith.AndIOp, "and_"),
     (arith.OrIOp, "or_"),
     (arith.XOrIOp, "xor"),
@@ -66,6 +63,21 @@ for _op, _name in (
     (arith.ShRSIOp, "ashr"),
 ):
     TABLE.op(_op)(_binary(_name))
+
+
+def _division(name: str, signed: bool) -> Emit:
+    def emit(ctx: Context, op: Operation) -> None:
+        lhs, rhs = (ctx.value(operand) for operand in op.operands)
+        divisor = safe_divisor(ctx, lhs, rhs, signed=signed)
+        ctx.set(op.results[0], getattr(ctx.b, name)(lhs, divisor))
+
+    return emit
+
+
+TABLE.op(arith.DivSIOp)(_division("sdiv", True))
+TABLE.op(arith.DivUIOp)(_division("udiv", False))
+TABLE.op(arith.RemSIOp)(_division("srem", True))
+TABLE.op(arith.RemUIOp)(_division("urem", False))
 
 
 def _intrinsic(name: str) -> Emit:
@@ -98,6 +110,7 @@ def _rounded_division(ctx: Context, lhs: ir.Value, rhs: ir.Value, adjust: int) -
     """The truncated quotient moved by `adjust` where that is the way of the true quotient."""
     b = ctx.b
     zero = constant(lhs.type, 0)
+    rhs = safe_divisor(ctx, lhs, rhs, signed=True)
     quotient = b.sdiv(lhs, rhs)
     inexact = b.icmp_signed("!=", b.mul(quotient, rhs), lhs)
     negative = b.xor(b.icmp_signed("<", lhs, zero), b.icmp_signed("<", rhs, zero))
@@ -107,7 +120,8 @@ def _rounded_division(ctx: Context, lhs: ir.Value, rhs: ir.Value, adjust: int) -
 
 @TABLE.op(arith.CeilDivUIOp)
 def emit_ceildivui(ctx: Context, op: arith.CeilDivUIOp) -> None:
-    b, lhs, rhs = ctx.b, ctx.value(op.lhs), ctx.value(op.rhs)
+    b, lhs = ctx.b, ctx.value(op.lhs)
+    rhs = safe_divisor(ctx, lhs, ctx.value(op.rhs), signed=False)
     zero, one = constant(lhs.type, 0), constant(lhs.type, 1)
     rounded = b.add(b.udiv(b.sub(lhs, one), rhs), one)
     ctx.set(op.result, b.select(b.icmp_unsigned("==", lhs, zero), zero, rounded))
@@ -160,7 +174,6 @@ for _op, _name in (
     (arith.DivfOp, "fdiv"),
 ):
     TABLE.op(_op)(_float_binary(_name))
-TABLE["arith.remf"] = _float_binary("frem")
 
 
 def _float_extreme(name: str) -> Emit:

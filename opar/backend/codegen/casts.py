@@ -33,7 +33,6 @@ def _integer_cast(signed: bool) -> Emit:
 
 TABLE.op(arith.ExtSIOp, arith.IndexCastOp, arith.TruncIOp)(_integer_cast(True))
 TABLE.op(arith.ExtUIOp)(_integer_cast(False))
-TABLE["arith.index_castui"] = _integer_cast(False)
 
 
 @TABLE.op(arith.ExtFOp, arith.TruncFOp)

@@ -46,9 +46,13 @@ class Context:
     several: `flat` takes SSA values apart and `bind` puts them together again.
     """
 
-    def __init__(self, function: ir.Function, target: TargetRecord):
+    def __init__(
+        self, function: ir.Function, target: TargetRecord, callers: frozenset[str] = frozenset()
+    ):
         self.function = function
         self.target = target
+        self.callers = callers
+        """The names of the functions that are being emitted around this one, and its own."""
         self.module: ir.Module = function.module
         self.entry: ir.Block = function.append_basic_block("entry")
         self.b = ir.IRBuilder(self.entry)

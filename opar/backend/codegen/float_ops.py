@@ -10,15 +10,20 @@ from xdsl.ir import Operation
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.floats import convert, fastmath_flags
 from opar.backend.codegen.table import Emit
-from opar.backend.codegen.types import BF16, F16, F32, element_of
+from opar.backend.codegen.types import BF16, F16, F32, F64, element_of
 
 
-def float_math(ctx: Context, op: Operation, build: Callable[[list[ir.Value]], ir.Value]) -> None:
-    """Set the result to `build` on the operands, in f32 where they are f16 or bf16."""
+def float_math(
+    ctx: Context,
+    op: Operation,
+    build: Callable[[list[ir.Value]], ir.Value],
+    wide: ir.Type = F32,
+) -> None:
+    """Set the result to `build` on the operands, in `wide` where they are f16 or bf16."""
     operands = [ctx.value(operand) for operand in op.operands]
     element = element_of(operands[0].type)
     if element in (F16, BF16):
-        operands = [convert(ctx, operand, F32) for operand in operands]
+        operands = [convert(ctx, operand, wide) for operand in operands]
     ctx.set(op.results[0], convert(ctx, build(operands), element))
 
 
@@ -32,7 +37,9 @@ def intrinsic_emitter(name: str) -> Emit:
             operands = [ctx.value(operand) for operand in op.operands]
             ctx.set(op.results[0], ctx.intrinsic(f"llvm.{name}", operands, fastmath=flags))
             return
-        float_math(ctx, op, lambda xs: ctx.intrinsic(f"llvm.{name}", xs, fastmath=flags))
+        # The sum of a product of two f16 and an f16 may need more bits than f32 has.
+        wide = F64 if name == "fma" and element == F16 else F32
+        float_math(ctx, op, lambda xs: ctx.intrinsic(f"llvm.{name}", xs, fastmath=flags), wide)
 
     return emit
 

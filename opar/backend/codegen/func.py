@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from llvmlite import ir
 from xdsl.dialects import func
+from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
+from opar.backend.codegen.abi import mangle
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.table import Table
-from opar.errors import UnsupportedError, at
+from opar.errors import UnsupportedError
 
 TABLE = Table()
 TABLE.structural(func.ReturnOp)
@@ -18,8 +20,10 @@ TABLE.structural(func.ReturnOp)
 def emit_call(ctx: Context, op: func.CallOp) -> None:
     callee = SymbolTable.lookup_symbol(op, op.callee)
     if not isinstance(callee, func.FuncOp) or callee.is_declaration:
-        raise UnsupportedError(at(op, f"{op.callee} has no body in the kernel's module"))
-    function = _function(ctx, callee, op)
+        raise UnsupportedError(
+            f"{op.callee} is not a func.func with a body in the gpu.module of the kernel"
+        )
+    function = _function(ctx, callee)
     result = ctx.b.call(function, ctx.flat(op.arguments))
     types = ctx.component_types(op.result_types)
     if len(types) == 1:
@@ -29,13 +33,13 @@ def emit_call(ctx: Context, op: func.CallOp) -> None:
         ctx.bind(op.results, parts)
 
 
-def _function(ctx: Context, callee: func.FuncOp, call: func.CallOp) -> ir.Function:
+def _function(ctx: Context, callee: func.FuncOp) -> ir.Function:
     """The LLVM function of `callee`, emitted at its first call."""
-    name = f"opar.{callee.sym_name.data}"
+    name = f"opar.{mangle(callee.sym_name.data)}"
+    if name in ctx.callers:
+        raise UnsupportedError("recursion is not supported in a kernel")
     existing = ctx.module.globals.get(name)
     if existing is not None:
-        if not existing.blocks or not existing.blocks[-1].is_terminated:
-            raise UnsupportedError(at(call, "recursion is not supported in a kernel"))
         return existing
     types = ctx.component_types(callee.function_type.outputs)
     returned = (
@@ -44,10 +48,10 @@ def _function(ctx: Context, callee: func.FuncOp, call: func.CallOp) -> ir.Functi
     inputs = ctx.component_types(callee.function_type.inputs)
     function = ir.Function(ctx.module, ir.FunctionType(returned, inputs), name)
     function.linkage = "internal"
-    inner = Context(function, ctx.target)
+    inner = Context(function, ctx.target, ctx.callers | {name})
     inner.bind(callee.body.blocks[0].args, function.args)
 
-    def leave(terminator) -> None:
+    def leave(terminator: Operation) -> None:
         values = inner.flat(terminator.operands)
         if not values:
             inner.b.ret_void()

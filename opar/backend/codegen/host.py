@@ -46,6 +46,7 @@ class HostRecord(TargetRecord):
     name = "the CPU"
     native_bfloat = False
     native_half_from_double = False
+    division_traps = True
     limits = Limits(None, None, static_shared_bytes=1 << 20, private_bytes=1 << 20)
 
     def __init__(self, has_half: bool = True):

@@ -13,9 +13,12 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    SymbolRefAttr,
+    UnregisteredOp,
     VectorType,
 )
 from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolTable
 
 from opar.backend.codegen.abi import KernelInfo, flatten, mangle
 from opar.backend.codegen.collectives import threads_at_most
@@ -60,7 +63,9 @@ def _check_operations(function: Operation, target: TargetRecord) -> None:
     _check_types(function, target)
     for op in _operations(function):
         if emitter(op.name) is None:
-            raise UnsupportedError(at(op, f"not supported in a kernel for {target.name}"))
+            unknown = f"'{op.op_name.data}' is " if isinstance(op, UnregisteredOp) else ""
+            message = f"{unknown}not supported in a kernel for {target.name}"
+            raise UnsupportedError(at(op, message))
         _check_types(op, target)
 
 
@@ -79,6 +84,19 @@ def _is_half(type: Attribute) -> bool:
 def _operations(function: Operation) -> Iterator[Operation]:
     for region in function.regions:
         yield from region.walk()
+
+
+def _reached(kernel: Operation) -> Iterator[Operation]:
+    """The operations of `kernel` and, once each, of the functions that it may call."""
+    functions = [kernel]
+    for function in functions:
+        for op in _operations(function):
+            yield op
+            callee = op.properties.get("callee")
+            if isinstance(callee, SymbolRefAttr):
+                called = SymbolTable.lookup_symbol(op, callee)
+                if called is not None and called not in functions:
+                    functions.append(called)
 
 
 def _types(op: Operation) -> Iterator[Attribute]:
@@ -101,7 +119,7 @@ def _check_limits(kernel: gpu.FuncOp, target: TargetRecord) -> None:
             )
         )
     private = sum(_bytes(a.type) for a in kernel.private_attributions)
-    private += sum(_bytes(t) for op in _operations(kernel) for t in _stack_types(op))
+    private += sum(_bytes(t) for op in _reached(kernel) for t in _stack_types(op))
     if private > limits.private_bytes:
         raise TargetLimitError(
             at(
@@ -144,18 +162,19 @@ def _info(kernel: gpu.FuncOp, target: TargetRecord) -> KernelInfo:
         tuple(flatten(type) for type in kernel.function_type.inputs),
         _static_shared(kernel),
         _sizes(kernel.known_block_size),
-        any(isinstance(op, gpu.DynamicSharedMemoryOp) for op in kernel.body.walk()),
+        any(isinstance(op, gpu.DynamicSharedMemoryOp) for op in _reached(kernel)),
     )
 
 
 def _static_shared(kernel: gpu.FuncOp) -> int:
     """Bytes of workgroup memory: attributions and the buffers of reductions."""
     total = sum(_bytes(argument.type) for argument in kernel.workgroup_attributions)
-    threads = threads_at_most(_sizes(kernel.known_block_size))
-    if threads > 1:
-        for op in kernel.body.walk():
-            if isinstance(op, gpu.AllReduceOp) and (type := scalar_type(op.value.type)) is not None:
-                total += threads * byte_size(type)
+    for op in _reached(kernel):
+        if isinstance(op, gpu.AllReduceOp) and (type := scalar_type(op.value.type)) is not None:
+            # A function does not know the block size of the kernels that call it.
+            own = kernel.is_ancestor(op)
+            threads = threads_at_most(_sizes(kernel.known_block_size) if own else None)
+            total += threads * byte_size(type) if threads > 1 else 0
     return total
 
 

@@ -6,8 +6,6 @@ f16 and bf16 are computed in f32 and rounded once. Vectors go to a library eleme
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from llvmlite import ir
 from xdsl.dialects import math
 from xdsl.ir import Operation
@@ -15,9 +13,9 @@ from xdsl.ir import Operation
 from opar.backend.codegen import powers
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.float_ops import elementwise, float_math, intrinsic_emitter
-from opar.backend.codegen.floats import convert, fastmath_flags
+from opar.backend.codegen.floats import fastmath_flags
 from opar.backend.codegen.table import Emit, Table
-from opar.backend.codegen.types import BF16, F32, I1, constant, element_of
+from opar.backend.codegen.types import I1, constant, element_of
 
 TABLE = Table(powers.TABLE)
 
@@ -124,29 +122,3 @@ TABLE.op(math.CountTrailingZerosOp)(_count_zeros("llvm.cttz"))
 @TABLE.op(math.CtPopOp)
 def emit_ctpop(ctx: Context, op: math.CtPopOp) -> None:
     ctx.set(op.result, ctx.intrinsic("llvm.ctpop", [ctx.value(op.operand)]))
-
-
-# The classification of floats; xDSL has no class for these yet.
-
-
-def _classify(build: Callable[[Context, ir.Value], ir.Value]) -> Emit:
-    def emit(ctx: Context, op: Operation) -> None:
-        x = ctx.value(op.operands[0])
-        ctx.set(
-            op.results[0], build(ctx, convert(ctx, x, F32) if element_of(x.type) == BF16 else x)
-        )
-
-    return emit
-
-
-def _magnitude_compare(predicate: str, limit: float) -> Callable[[Context, ir.Value], ir.Value]:
-    def build(ctx: Context, x: ir.Value) -> ir.Value:
-        magnitude = ctx.intrinsic("llvm.fabs", [x])
-        return ctx.b.fcmp_ordered(predicate, magnitude, constant(x.type, limit))
-
-    return build
-
-
-TABLE["math.isnan"] = _classify(lambda ctx, x: ctx.b.fcmp_unordered("uno", x, x))
-TABLE["math.isinf"] = _classify(_magnitude_compare("oeq", float("inf")))
-TABLE["math.isfinite"] = _classify(_magnitude_compare("one", float("inf")))

@@ -87,6 +87,8 @@ def emit_alloca_scope(ctx: Context, op: memref.AllocaScopeOp) -> None:
 
     ctx.emit_blocks(op.scope, leave)
     ctx.b.position_at_end(end)
+    if not incoming:
+        raise UnsupportedError("a region that never returns is not supported in a kernel")
     ctx.bind(op.results, merge(ctx, incoming))
 
 

@@ -36,8 +36,11 @@ _REGISTERS = {
 _HALF = frozenset(("fma", "fabs", "copysign", "ceil", "floor", "trunc", "roundeven"))
 """Intrinsics that LLVM selects on f16 directly."""
 
-_FAST_SELECTED = frozenset(("sin", "cos", "tanh"))
+_FAST_SELECTED = frozenset(("sin", "cos"))
 """Functions on f32 that LLVM selects as an approximation, where `afn` allows it."""
+
+_WITHOUT_TANH = frozenset(("sm_70", "sm_72", "sm_75"))
+"""Where LLVM ends the process on an approximate tanh: its PTX is older than the instruction."""
 
 _FAST = frozenset(("exp", "log", "log2", "log10", "tan", "pow"))
 """Functions on f32 of which libdevice has an approximation, `__nv_fast_expf`."""
@@ -52,6 +55,7 @@ class NVPTXRecord(TargetRecord):
     has_half = True
     native_bfloat = True
     native_half_from_double = True
+    division_traps = False
     limits = Limits(
         threads_per_block=1024,
         block_dim=(1024, 1024, 64),
@@ -148,6 +152,8 @@ class NVPTXRecord(TargetRecord):
         if element == F16:
             return intrinsic in _HALF
         if element == F32:
+            if intrinsic == "tanh":
+                return fast and self.name not in _WITHOUT_TANH
             return intrinsic == "exp2" or (fast and intrinsic in _FAST_SELECTED)
         return False
 

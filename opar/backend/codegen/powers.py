@@ -44,7 +44,7 @@ def _power(ctx: Context, base: ir.Type, exponent: ir.Type) -> ir.Function:
 
     An integer base with a negative exponent gives 1 for 1, +-1 for -1 and 0 otherwise.
     """
-    name = f"opar_pow_{base}_{exponent}"
+    name = f"opar.pow.{base}.{exponent}"
     existing = ctx.module.globals.get(name)
     if existing is not None:
         return existing

@@ -11,7 +11,7 @@ from opar.backend.codegen.context import Context
 from opar.backend.codegen.loops import branch, counted_loop, merge, nested_loops
 from opar.backend.codegen.table import Table
 from opar.dialects import scf
-from opar.errors import UnsupportedError, at
+from opar.errors import UnsupportedError
 
 TABLE = Table()
 TABLE.structural(scf.YieldOp, scf.ConditionOp, scf.ReduceOp, scf.ReduceReturnOp)
@@ -84,9 +84,7 @@ def emit_execute_region(ctx: Context, op: scf.ExecuteRegionOp) -> None:
     ctx.emit_blocks(op.region, leave)
     ctx.b.position_at_end(end)
     if not incoming:
-        ctx.b.unreachable()
-        ctx.b.position_at_end(ctx.function.append_basic_block("dead"))
-        raise UnsupportedError(at(op, "a region that never yields is not supported in a kernel"))
+        raise UnsupportedError("a region that never yields is not supported in a kernel")
     ctx.bind(op.results, merge(ctx, incoming))
 
 

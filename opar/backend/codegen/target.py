@@ -41,6 +41,9 @@ class TargetRecord(ABC):
     native_half_from_double: bool
     """Whether LLVM converts double to half here without a library call."""
 
+    division_traps: bool
+    """Whether dividing an integer by zero stops the process."""
+
     @abstractmethod
     def symbol(self, name: str) -> str:
         """The symbol of a kernel whose mangled name is `name`."""

@@ -1,4 +1,4 @@
-// RUN: opar-opt %s -t 'llvm{target=cpu}' | filecheck %s
+// RUN: opar-opt %s -t 'llvm{arch=host}' | filecheck %s
 
 // One thread a block: the loops over threads are left out, a barrier is nothing.
 gpu.module @kernels {
