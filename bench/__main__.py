@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bench import command_line, cpu_product
+from bench import command_line, cpu_product, tokens
 from opar.backend.program import get_device
 from opar.errors import DeviceError
 
 if __name__ == "__main__":
     command_line.main()
     cpu_product.main()
+    tokens.main()
     try:
         get_device("cuda")
     except DeviceError as error:
