@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Operation
 
 from opar.backend.codegen import casts
@@ -22,6 +22,7 @@ from opar.backend.codegen.types import (
     llvm_type,
     with_element,
 )
+from opar.errors import UnsupportedError
 
 TABLE = Table(casts.TABLE)
 
@@ -209,11 +210,18 @@ _INTEGER_PREDICATES = arith.CMPI_COMPARISON_OPERATIONS
 _SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
+def _check_comparison(op: arith.CmpiOp | arith.CmpfOp) -> None:
+    if isinstance(op.lhs.type, VectorType):
+        # xDSL gives every comparison the result i1.
+        raise UnsupportedError("vectors cannot be compared in a kernel; compare their elements")
+
+
 @TABLE.op(arith.CmpiOp)
 def emit_cmpi(ctx: Context, op: arith.CmpiOp) -> None:
     predicate = _INTEGER_PREDICATES[op.predicate.value.data]
     unsigned = predicate.startswith("u")
     compare = ctx.b.icmp_unsigned if unsigned else ctx.b.icmp_signed
+    _check_comparison(op)
     symbol = _SYMBOLS[predicate[-2:]]
     ctx.set(op.result, compare(symbol, ctx.value(op.lhs), ctx.value(op.rhs)))
 
@@ -221,6 +229,7 @@ def emit_cmpi(ctx: Context, op: arith.CmpiOp) -> None:
 @TABLE.op(arith.CmpfOp)
 def emit_cmpf(ctx: Context, op: arith.CmpfOp) -> None:
     predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    _check_comparison(op)
     lhs = compute(ctx, ctx.value(op.lhs))
     rhs = compute(ctx, ctx.value(op.rhs))
     if predicate in ("true", "false"):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from llvmlite import ir
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from opar.backend.codegen import indexing, memref_value
 from opar.backend.codegen.access import load, load_from, store, store_to
@@ -15,7 +15,7 @@ from opar.backend.codegen.atomics import update
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.indexing import Index
 from opar.backend.codegen.layout import is_workgroup
-from opar.backend.codegen.loops import merge, nested_loops
+from opar.backend.codegen.loops import nested_loops
 from opar.backend.codegen.memref_value import MemRefValue, element_type
 from opar.backend.codegen.reductions import common_name
 from opar.backend.codegen.table import Table
@@ -78,18 +78,7 @@ def emit_alloca(ctx: Context, op: memref.AllocaOp) -> None:
 @TABLE.op(memref.AllocaScopeOp)
 def emit_alloca_scope(ctx: Context, op: memref.AllocaScopeOp) -> None:
     # Stack memory lives as long as the function anyway.
-    end = ctx.function.append_basic_block("end")
-    incoming: list[tuple[list[ir.Value], ir.Block]] = []
-
-    def leave(terminator: Operation) -> None:
-        incoming.append((ctx.flat(terminator.operands), ctx.b.block))
-        ctx.b.branch(end)
-
-    ctx.emit_blocks(op.scope, leave)
-    ctx.b.position_at_end(end)
-    if not incoming:
-        raise UnsupportedError("a region that never returns is not supported in a kernel")
-    ctx.bind(op.results, merge(ctx, incoming))
+    ctx.bind(op.results, ctx.flat(ctx.emit_single_block(op.scope, []).operands))
 
 
 @TABLE.op(memref.CastOp)
