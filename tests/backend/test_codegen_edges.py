@@ -205,3 +205,29 @@ def test_alignment_is_used() -> None:
         vector.store %v, %a[%i] : memref<16xf32>, vector<4xf32>""",
     )
     assert "ld.global.v4" in ptx(text).text
+
+
+@pytest.mark.parametrize("type", ["i1", "i7", "i24", "i33", "i48"])
+def test_vectors_of_odd_integers_have_the_layout_of_scalars(
+    type: str, ptxas: Path, tmp_path: Path
+) -> None:
+    width = int(type[1:])
+    dtype = np.dtype(f"u{1 << max((width + 7) // 8 - 1, 0).bit_length()}")
+    x = np.random.default_rng(0).integers(0, 1 << width, 4, dtype)
+    out = np.zeros(4, dtype)
+    text = kernel(
+        f"%a: memref<4x{type}>, %o: memref<4x{type}>",
+        f"""%c0 = arith.constant 0 : index
+        %c2 = arith.constant 2 : index
+        %v = vector.load %a[%c0] : memref<4x{type}>, vector<2x{type}>
+        %w = arith.addi %v, %v : vector<2x{type}>
+        vector.store %w, %o[%c2] : memref<4x{type}>, vector<2x{type}>
+        %s = memref.alloca() : memref<4x{type}>
+        memref.copy %a, %s : memref<4x{type}> to memref<4x{type}>
+        %y = vector.load %s[%c2] : memref<4x{type}>, vector<2x{type}>
+        vector.store %y, %o[%c0] : memref<4x{type}>, vector<2x{type}>""",
+    )
+    HostKernel(text)(x, out)
+    wide = [*x[2:].tolist(), *(2 * v % (1 << width) for v in x[:2].tolist())]
+    assert out.tolist() == wide
+    assemble(ptxas, ptx(text).text, "sm_80", tmp_path)

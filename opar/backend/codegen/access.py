@@ -1,4 +1,4 @@
-"""Loads and stores of scalars and vectors. A boolean (i1) takes a byte in memory."""
+"""Loads and stores of scalars and vectors. Integers take whole bytes in memory, an i1 one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opar.backend.codegen import indexing
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.indexing import Index
 from opar.backend.codegen.memref_value import MemRefValue
-from opar.backend.codegen.types import I1, I8, byte_size, element_of, llvm_type, with_element
+from opar.backend.codegen.types import byte_size, element_of, llvm_type, stored_type, with_element
 from opar.backend.codegen.vectors import concatenate, linear, positions, shuffle
 from opar.errors import UnsupportedError
 
@@ -33,9 +33,9 @@ def load_from(
 ) -> ir.Value:
     """A scalar or vector at `pointer`, aligned as its elements are unless `alignment` is given."""
     element = element_of(type)
-    stored = with_element(type, I8) if element == I1 else type
+    stored = with_element(type, stored_type(element))
     value = ctx.b.load(pointer, align=alignment or byte_size(element), typ=stored)
-    return ctx.b.trunc(value, type) if element == I1 else value
+    return value if stored == type else ctx.b.trunc(value, type)
 
 
 def store_to(
@@ -43,8 +43,9 @@ def store_to(
 ) -> None:
     """Write a scalar or vector to `pointer`."""
     element = element_of(value.type)
-    if element == I1:
-        value = ctx.b.zext(value, with_element(value.type, I8))
+    stored = with_element(value.type, stored_type(element))
+    if stored != value.type:
+        value = ctx.b.zext(value, stored)
     ctx.b.store(value, pointer, align=alignment or byte_size(element))
 
 

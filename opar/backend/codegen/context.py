@@ -14,7 +14,7 @@ from opar.backend.codegen.diagnostics import located
 from opar.backend.codegen.memref_value import MemRefValue
 from opar.backend.codegen.table import emitter
 from opar.backend.codegen.target import TargetRecord
-from opar.backend.codegen.types import I1, I8, I64, byte_size, element_of, llvm_type
+from opar.backend.codegen.types import I64, byte_size, element_of, llvm_type, stored_type
 from opar.errors import UnsupportedError, at
 
 Lowered = ir.Value | MemRefValue
@@ -165,7 +165,7 @@ class Context:
     def private_memory(self, type: MemRefType, alignment: int = 1) -> ir.Value:
         """Stack memory for a memref of a static shape."""
         element = memref_value.element_type(type)
-        stored = I8 if element == I1 else element
+        stored = stored_type(element)
         count = max(math.prod(type.get_shape()), 1)
         return self.alloca(ir.ArrayType(stored, count), max(alignment, byte_size(stored)))
 

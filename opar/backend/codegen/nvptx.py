@@ -14,7 +14,7 @@ from opar.backend.codegen.kernels import bind_arguments, parameter_types
 from opar.backend.codegen.layout import is_global, is_private, is_workgroup
 from opar.backend.codegen.memref_value import element_type
 from opar.backend.codegen.target import Limits, TargetRecord
-from opar.backend.codegen.types import F16, F32, I1, I8, I32, I64, byte_size
+from opar.backend.codegen.types import F16, F32, I1, I8, I32, I64, byte_size, stored_type
 from opar.dialects import gpu
 from opar.errors import UnsupportedError
 
@@ -102,7 +102,7 @@ class NVPTXRecord(TargetRecord):
 
     def workgroup_memory(self, ctx: Context, type: MemRefType) -> ir.Value:
         element = element_type(type)
-        stored = I8 if element == I1 else element
+        stored = stored_type(element)
         array = ir.ArrayType(stored, max(math.prod(type.get_shape()), 1))
         name = ctx.module.get_unique_name("opar_shared").replace(".", "_")
         memory = ir.GlobalVariable(ctx.module, array, name, addrspace=SHARED)

@@ -117,6 +117,14 @@ def byte_size(type: ir.Type) -> int:
     return float_bits(type) // 8
 
 
+def stored_type(element: ir.Type) -> ir.Type:
+    """
+    What an element of a scalar type is in memory: an integer of whole bytes for an i1 or an i24,
+    because LLVM packs vectors of those without gaps, which memrefs do not.
+    """
+    return ir.IntType(8 * byte_size(element)) if isinstance(element, ir.IntType) else element
+
+
 def _float_literal(type: ir.Type, value: float) -> str:
     """LLVM's hexadecimal spelling, exact for every value, infinities and NaN included."""
     if type == F64:
