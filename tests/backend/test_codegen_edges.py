@@ -124,6 +124,32 @@ def test_recursion_is_refused_once(compile) -> None:
             "'scf.execute_region': a region that never yields",
         ),
         (
+            "%n: memref<4xf32> {llvm.align = 3 : i64}",
+            "",
+            "'gpu.func': the alignment must be a power of two, got 3",
+        ),
+        (
+            "%n: memref<4xf32>, %i: index",
+            "%v = vector.load %n[%i] {alignment = 3 : i64} : memref<4xf32>, vector<2xf32>",
+            "'vector.load': the alignment must be a power of two, got 3",
+        ),
+        (
+            "%n: index",
+            "%m = memref.alloca() {alignment = 8589934592 : i64} : memref<4xf32>",
+            "'memref.alloca': stack memory is aligned to 4096 bytes",
+        ),
+        (
+            "%n: memref<4xf32>, %i: index",
+            "%v = vector.load %n[%i] : memref<4xf32>, vector<0xf32>",
+            "'vector.load': type vector<0xf32> is not supported",
+        ),
+        (
+            "%n: memref<4xf32>, %i: index",
+            "%v = vector.load %n[%i] : memref<4xf32>, vector<2xf32>\n"
+            "%c = arith.cmpf olt, %v, %v : vector<2xf32>",
+            "'arith.cmpf': vectors cannot be compared",
+        ),
+        (
             "%n: memref<4xi24>, %i: index",
             "%v = memref.load %n[%i] : memref<4xi24>\n"
             "%r = memref.atomic_rmw addi %v, %n[%i] : (i24, memref<4xi24>) -> i24",

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from llvmlite import ir
-from xdsl.dialects.builtin import IntegerAttr, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from opar.backend.codegen import indexing
 from opar.backend.codegen.context import Context
 from opar.backend.codegen.indexing import Index
 from opar.backend.codegen.memref_value import MemRefValue
-from opar.backend.codegen.types import byte_size, element_of, llvm_type, stored_type, with_element
+from opar.backend.codegen.types import (
+    byte_size,
+    element_of,
+    llvm_type,
+    promised_alignment,
+    stored_type,
+    with_element,
+)
 from opar.backend.codegen.vectors import concatenate, linear, positions, shuffle
 from opar.errors import UnsupportedError
 
@@ -84,7 +91,7 @@ def vector_store(
 def explicit_alignment(op: Operation) -> int | None:
     """The `alignment` attribute of a vector access; rows after the first may have less."""
     attribute = op.properties.get("alignment") or op.attributes.get("alignment")
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
+    return promised_alignment(attribute)
 
 
 def _row_length(type: VectorType) -> int:

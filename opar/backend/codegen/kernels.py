@@ -10,7 +10,6 @@ from llvmlite import ir
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     Float16Type,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     SymbolRefAttr,
@@ -28,7 +27,7 @@ from opar.backend.codegen.layout import is_workgroup
 from opar.backend.codegen.memref_value import element_type, rebuild
 from opar.backend.codegen.table import emitter
 from opar.backend.codegen.target import TargetRecord
-from opar.backend.codegen.types import byte_size, scalar_type
+from opar.backend.codegen.types import byte_size, promised_alignment, scalar_type
 from opar.dialects import gpu
 from opar.errors import TargetLimitError, UnsupportedError, at
 
@@ -214,9 +213,9 @@ def bind_arguments(ctx: Context, kernel: gpu.FuncOp) -> None:
         if isinstance(parameter.type, MemRefType):
             if kernel.argument_attribute(index, "llvm.noalias") is not None:
                 own[0].add_attribute("noalias")
-            alignment = kernel.argument_attribute(index, "llvm.align")
-            if isinstance(alignment, IntegerAttr):
-                own[0].attributes.align = alignment.value.data
+            alignment = promised_alignment(kernel.argument_attribute(index, "llvm.align"))
+            if alignment is not None:
+                own[0].attributes.align = alignment
         ctx.bind([parameter], own)
     ctx.known_block_size = _sizes(kernel.known_block_size)
     for attribution in kernel.workgroup_attributions:

@@ -19,6 +19,7 @@ from opar.backend.codegen.loops import nested_loops
 from opar.backend.codegen.memref_value import MemRefValue, element_type
 from opar.backend.codegen.reductions import common_name
 from opar.backend.codegen.table import Table
+from opar.backend.codegen.types import LARGEST_ALIGNMENT, promised_alignment
 from opar.dialects import memref
 from opar.dialects.reduction_kind import ReductionKind
 from opar.errors import UnsupportedError
@@ -70,7 +71,9 @@ def emit_alloca(ctx: Context, op: memref.AllocaOp) -> None:
         raise UnsupportedError("stack memory must have a constant size in a kernel")
     if is_workgroup(type.memory_space):
         raise UnsupportedError("workgroup memory is a workgroup attribution of the kernel")
-    alignment = 1 if op.alignment is None else op.alignment.value.data
+    if op.alignment is not None and op.alignment.value.data > LARGEST_ALIGNMENT:
+        raise UnsupportedError(f"stack memory is aligned to {LARGEST_ALIGNMENT} bytes at most")
+    alignment = promised_alignment(op.alignment) or 1
     slot = ctx.private_memory(type, alignment)
     ctx.set(op.memref, memref_value.rebuild(ctx.b, type, [slot]))
 
@@ -224,7 +227,9 @@ def emit_copy(ctx: Context, op: memref.CopyOp) -> None:
 def emit_assume_alignment(ctx: Context, op: memref.AssumeAlignmentOp) -> None:
     """Tells LLVM, which then uses wider accesses."""
     source = ctx.memref(op.memref)
-    ctx.assume_aligned(source.pointer, op.alignment.value.data)
+    alignment = promised_alignment(op.alignment)
+    assert alignment is not None
+    ctx.assume_aligned(source.pointer, alignment)
     ctx.set(op.result, source)
 
 

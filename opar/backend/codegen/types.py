@@ -72,8 +72,9 @@ def llvm_type(type: Attribute) -> ir.Type:
     """
     if isinstance(type, VectorType):
         element = scalar_type(type.element_type)
-        if element is not None and not any(bool(d) for d in type.get_scalable_dims()):
-            return ir.VectorType(element, math.prod(type.get_shape()))
+        count = math.prod(type.get_shape())
+        if element is not None and count and not any(map(bool, type.get_scalable_dims())):
+            return ir.VectorType(element, count)
     elif (scalar := scalar_type(type)) is not None:
         return scalar
     raise UnsupportedError(
@@ -115,6 +116,24 @@ def byte_size(type: ir.Type) -> int:
         size = (type.width + 7) // 8
         return 1 << (size - 1).bit_length()
     return float_bits(type) // 8
+
+
+LARGEST_ALIGNMENT = 4096
+"""A page: no instruction needs more, and LLVM has a limit of its own."""
+
+
+def promised_alignment(attribute: Attribute | None) -> int | None:
+    """
+    What an alignment attribute lets LLVM assume, in bytes; None where there is none.
+
+    Raises `UnsupportedError` where it is not a power of two.
+    """
+    if not isinstance(attribute, IntegerAttr):
+        return None
+    alignment = attribute.value.data
+    if alignment < 1 or alignment & (alignment - 1):
+        raise UnsupportedError(f"the alignment must be a power of two, got {alignment}")
+    return min(alignment, LARGEST_ALIGNMENT)
 
 
 def stored_type(element: ir.Type) -> ir.Type:
