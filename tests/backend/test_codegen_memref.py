@@ -162,3 +162,19 @@ def test_atomic_update(kind: str, type: str, ptxas: Path, tmp_path: Path) -> Non
     if kind not in ("maxu", "minu"):
         assert out[0] == state
     assemble(ptxas, ptx(text, "sm_75").text, "sm_75", tmp_path)
+
+
+def test_private_attributions_and_memory_spaces(ptxas: Path, tmp_path: Path) -> None:
+    private = "memref<4xi1, #gpu.address_space<private>>"
+    body = f"""%c0 = arith.constant 0 : index
+      %x = memref.load %a[%c0] : memref<4xi1>
+      memref.store %x, %p[%c0] : {private}
+      %y = memref.load %p[%c0] : {private}
+      %g = memref.memory_space_cast %o : memref<4xi1> to memref<4xi1, 1>
+      memref.store %y, %g[%c0] : memref<4xi1, 1>"""
+    text = kernel("%a: memref<4xi1>, %o: memref<4xi1>", body)
+    text = text.replace(") kernel", f") private(%p : {private}) kernel")
+    a, out = np.array([True, False, False, False]), np.zeros(4, bool)
+    HostKernel(text)(a, out)
+    assert out.tolist() == [True, False, False, False]
+    assemble(ptxas, ptx(text).text, "sm_80", tmp_path)
