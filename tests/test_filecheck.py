@@ -15,9 +15,9 @@ def test_filecheck(name: str, tmp_path: Path) -> None:
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     environment = os.environ | {"PATH": path, "OPAR_LIT_OUTPUT": str(tmp_path)}
     result = subprocess.run(
-        [sys.executable, "-m", "lit.main", "-v", str(FILES / name)],
+        [sys.executable, "-c", "from lit.main import main; main()", "-v", str(FILES / name)],
         env=environment,
         capture_output=True,
         text=True,
     )
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.returncode == 0 and "Passed: 1" in result.stdout, result.stdout + result.stderr

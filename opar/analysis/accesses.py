@@ -12,6 +12,7 @@ An operation that declares no effects and is not known to be free of them is an 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -20,8 +21,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import (
     DefaultResource,
+    EffectInstance,
     IsTerminator,
+    MemoryEffect,
     MemoryEffectKind,
+    RecursiveMemoryEffect,
     get_effects,
 )
 
@@ -76,6 +80,9 @@ _VALUE_DIALECTS = frozenset(("arith", "math", "index", "complex", "vector", "aff
 # Order threads or declare things, but touch no memory of their own.
 _NO_ACCESS = frozenset(("gpu.barrier", "gpu.wait", "func.func", "gpu.module", "memref.global"))
 
+# Hold operations and touch nothing themselves, though they declare no effects.
+_CONTAINERS = frozenset(("builtin.module", "gpu.func", "scf.execute_region", "memref.alloca_scope"))
+
 _EVERYTHING = (Access(UNKNOWN, AccessKind.WRITE),)
 
 
@@ -83,12 +90,14 @@ _EVERYTHING = (Access(UNKNOWN, AccessKind.WRITE),)
 class KernelAccess:
     """
     A kernel touches parameter `index`: the elements `set`, over symbols `sa0`, ... (its other
-    parameters), `sb0`, ... (block sizes) and `sg0`, ... (grid sizes); None for all of them.
+    parameters), `sb0`, ... (block sizes) and `sg0`, ... (grid sizes); None for all of them. Without
+    a parameter it touches `root`, which is a global or unknown.
     """
 
     index: int
     kind: AccessKind
     set: isl.Set | None
+    root: Root | None = None
 
 
 def _is_memref(value: SSAValue) -> bool:
@@ -112,7 +121,7 @@ class AccessAnalysis:
         if isinstance(op, gpu.LaunchFuncOp):
             found = self._launch_accesses(op)
         elif op.regions and op.name not in _NO_ACCESS:
-            found = self._nested_accesses(op)
+            found = (*self._effects_beside_regions(op), *self._nested_accesses(op))
         else:
             found = self._own_accesses(op)
         return tuple(dict.fromkeys(found))
@@ -137,6 +146,9 @@ class AccessAnalysis:
                         yield Access(root, AccessKind.WRITE)
             return
         for touched in self.kernel_accesses(kernel):
+            if touched.root is not None:
+                yield Access(touched.root, touched.kind)
+                continue
             operand = op.kernel_operands[touched.index]
             roots = self.aliases.roots(operand)
             region = self._launched_region(op, kernel, touched) if len(roots) == 1 else WHOLE
@@ -219,13 +231,19 @@ class AccessAnalysis:
         if op.name in _NO_ACCESS:
             return ()
         effects = get_effects(op)
-        memrefs = [v for v in (*op.operands, *op.results) if _is_memref(v)]
         if effects is None:
             if op.has_trait(IsTerminator):
                 return ()
+            memrefs = any(_is_memref(v) for v in (*op.operands, *op.results))
             if op.name.partition(".")[0] in _VALUE_DIALECTS and not memrefs:
                 return ()
             return _EVERYTHING
+        return self._accesses_of_effects(op, effects)
+
+    def _accesses_of_effects(
+        self, op: Operation, effects: AbstractSet[EffectInstance]
+    ) -> Iterable[Access]:
+        memrefs = [v for v in (*op.operands, *op.results) if _is_memref(v)]
         found: list[Access] = []
         element = self._host_element(op)
         for effect in sorted(effects, key=lambda e: e.kind.value):
@@ -256,6 +274,14 @@ class AccessAnalysis:
         if touch.elements is None or rank is None or not self.aliases.is_root(touch.buffer):
             return WHOLE
         return region_of(integer_set(touch.elements, rank, self.host, HOST_SYMBOL)) or WHOLE
+
+    def _effects_beside_regions(self, op: Operation) -> Iterable[Access]:
+        """What an operation with regions touches itself, its regions left out."""
+        traits = op.get_traits_of_type(MemoryEffect)
+        if not traits:
+            return () if op.name in _CONTAINERS else _EVERYTHING
+        own = [t for t in traits if not isinstance(t, RecursiveMemoryEffect)]
+        return self._accesses_of_effects(op, {e for t in own for e in t.get_effects(op) or ()})
 
     def _nested_accesses(self, op: Operation) -> Iterator[Access]:
         for region in op.regions:
@@ -300,7 +326,6 @@ def _rank(value: SSAValue) -> int | None:
 
 def _summarise(kernel: gpu.FuncOp, analysis: AccessAnalysis) -> Iterator[KernelAccess]:
     """What a kernel does to its parameters: loads and stores exactly, the rest by effects."""
-    entry = kernel.body.blocks[0]
     parameters = set(kernel.parameters)
 
     def name(value: SSAValue) -> str:
@@ -314,21 +339,18 @@ def _summarise(kernel: gpu.FuncOp, analysis: AccessAnalysis) -> Iterator[KernelA
     for block in kernel.body.blocks:
         body.walk(block.ops)
     sets: dict[tuple[int, AccessKind], isl.Set | None] = {}
+    others: dict[tuple[Root, AccessKind], None] = {}
 
     def add(index: int, kind: AccessKind, set: isl.Set | None) -> None:
         key = index, kind
         known = sets.get(key, set)
         sets[key] = None if known is None or set is None else known | set
 
-    def everything(value: SSAValue, kinds: Iterable[AccessKind]) -> None:
-        for root in analysis.aliases.roots(value):
-            for kind in kinds:
-                if root.kind is RootKind.PARAMETER and isinstance(root.key, BlockArgument):
-                    add(root.key.index, kind, None)
-                elif root.kind is RootKind.UNKNOWN:
-                    for parameter in parameters:
-                        if _is_memref(parameter):
-                            add(parameter.index, kind, None)
+    def add_root(root: Root, kind: AccessKind) -> None:
+        if root.kind is RootKind.PARAMETER and isinstance(root.key, BlockArgument):
+            add(root.key.index, kind, None)
+        elif root.kind is not RootKind.ALLOCATION:  # memory of the kernel's own is nobody else's
+            others[root, kind] = None
 
     for touch in body.touches:
         kind = _KINDS[touch.kind]
@@ -338,16 +360,18 @@ def _summarise(kernel: gpu.FuncOp, analysis: AccessAnalysis) -> Iterator[KernelA
             set_ = integer_set(touch.elements, rank, expressions, KERNEL_SYMBOL)
             add(touch.buffer.index, kind, set_)
         else:
-            everything(touch.buffer, (kind,))
+            for root in analysis.aliases.roots(touch.buffer):
+                add_root(root, kind)
     for op in body.others:
         for access in analysis.accesses(op):
-            root = access.root
-            if root.kind is RootKind.PARAMETER and isinstance(root.key, BlockArgument):
-                add(root.key.index, access.kind, None)
-            elif root.kind is RootKind.UNKNOWN:
-                for argument in entry.args:
-                    if argument in parameters and _is_memref(argument):
-                        add(argument.index, AccessKind.READ, None)
-                        add(argument.index, AccessKind.WRITE, None)
+            add_root(access.root, access.kind)
     for (index, kind), set_ in sets.items():
         yield KernelAccess(index, kind, set_)
+    for root, kind in others:
+        if root.kind is RootKind.UNKNOWN:  # it may be any of the parameters
+            for parameter in kernel.parameters:
+                if _is_memref(parameter):
+                    yield KernelAccess(parameter.index, AccessKind.READ, None)
+                    yield KernelAccess(parameter.index, AccessKind.WRITE, None)
+        else:
+            yield KernelAccess(-1, kind, None, root)

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator
+from xdsl.traits import IsTerminator, SymbolTable
 
 from opar.dialects import gpu
 
@@ -72,7 +72,8 @@ class Root:
 
     def __str__(self) -> str:
         if self.kind is RootKind.GLOBAL:
-            return f"@{self.key}"
+            name = getattr(self.key, "sym_name", None)
+            return f"@{name.data}" if name is not None else str(self.key)
         if isinstance(self.value, BlockArgument):
             return f"%{self.value.name_hint or f'arg{self.value.index}'}"
         if self.value is not None and self.value.name_hint:
@@ -186,7 +187,9 @@ def _source(value: SSAValue) -> Root | list[SSAValue]:
         return _allocation_root(op, value)
     if op.name == "memref.get_global":
         symbol = op.properties.get("name", op.attributes.get("name"))
-        return Root(RootKind.GLOBAL, str(symbol).lstrip("@"), value)
+        assert isinstance(symbol, SymbolRefAttr)
+        # Modules within a module have globals of their own.
+        return Root(RootKind.GLOBAL, SymbolTable.lookup_symbol(op, symbol) or symbol, value)
     if isinstance(op, arith.SelectOp):
         return [op.lhs, op.rhs]
     if op.name in ("scf.if", "affine.if", "scf.execute_region"):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opar.backend.device import Memory
-from opar.backend.numbers import accepts, dtype_of
+from opar.backend.numbers import accepts, bits_of, dtype_of
 from opar.backend.schedule import Argument, Number, Schedule
 from opar.errors import ArgumentError
 
@@ -98,8 +98,7 @@ def _bind_one(what: str, argument: Argument, value: Any, gpu_arrays: bool) -> Bo
     if not value.flags.aligned:
         raise ArgumentError(f"{what}: the array is not aligned to its dtype; pass a copy")
     strides = _strides(what, argument, value.shape, value.strides, item)
-    first, nbytes = _extent(value.shape, strides, item)
-    memory = Memory(value.ctypes.data + first, nbytes, value)
+    memory = Memory(value.ctypes.data, _extent(value.shape, strides, item), value)
     return BoundArgument(value, memory=memory, sizes=value.shape, strides=strides)
 
 
@@ -112,8 +111,7 @@ def _bind_gpu(what: str, argument: Argument, value: Any, interface: dict) -> Bou
         raise ArgumentError(f"{what}: the program writes it, but the array is read-only")
     strides = interface.get("strides")
     in_elements = _strides(what, argument, shape, strides, dtype.itemsize)
-    first, nbytes = _extent(shape, in_elements, dtype.itemsize)
-    memory = Memory(address + first, nbytes, value)
+    memory = Memory(address, _extent(shape, in_elements, dtype.itemsize), value)
     return BoundArgument(value, memory=memory, on_gpu=True, sizes=shape, strides=in_elements)
 
 
@@ -149,6 +147,8 @@ def _strides(
     if any(s % item for s in strides):
         raise ArgumentError(f"{what}: its strides are not whole elements; pass a copy")
     found = tuple(s // item for s in strides)
+    if any(s < 0 for s in found) and 0 not in shape:
+        raise ArgumentError(f"{what}: its strides are negative; pass numpy.ascontiguousarray(...)")
     demanded = argument.strides if argument.strides is not None else tuple(contiguous)
     for size, have, want in zip(shape, found, demanded, strict=True):
         if want is not None and have != want and size > 1 and 0 not in shape:
@@ -158,13 +158,11 @@ def _strides(
     return found
 
 
-def _extent(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[int, int]:
-    """The first byte that an array reaches, from its first element, and how many there are."""
+def _extent(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> int:
+    """How many bytes there are from the first element of an array to the end of its last."""
     if 0 in shape:
-        return 0, 0
-    reach = [(n - 1) * s * item for n, s in zip(shape, strides, strict=True)]
-    first = sum(r for r in reach if r < 0)
-    return first, sum(r for r in reach if r > 0) - first + item
+        return 0
+    return sum((n - 1) * s * item for n, s in zip(shape, strides, strict=True)) + item
 
 
 def _number(what: str, argument: Argument, value: Any) -> Number:
@@ -179,7 +177,12 @@ def _number(what: str, argument: Argument, value: Any) -> Number:
         kind = "a float" if is_float else "an integer"
         message = f"expected {kind} ({argument.dtype}), got {type(value).__name__} {value!r}"
         raise ArgumentError(f"{what}: {message}")
-    if not is_float:
+    if is_float:
+        try:
+            bits_of(argument.dtype, value)
+        except OverflowError as error:
+            raise ArgumentError(f"{what}: {value} does not fit in {argument.dtype}") from error
+    else:
         bits = 64 if argument.dtype == "index" else int(argument.dtype[1:])
         if not -(1 << (bits - 1)) <= value < 1 << bits:
             raise ArgumentError(f"{what}: {value} does not fit in {argument.dtype}")

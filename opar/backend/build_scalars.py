@@ -40,7 +40,8 @@ _ARITHMETIC = frozenset(
 _CASTS = frozenset(("arith.index_cast", "arith.extsi", "arith.trunci"))
 
 
-def _width(type: Attribute) -> int | None:
+def width_of(type: Attribute) -> int | None:
+    """The bits of an integer or index type; None for any other."""
     if isinstance(type, IntegerType):
         return type.width.data
     return 64 if isinstance(type, IndexType) else None
@@ -52,47 +53,59 @@ class ScalarBuilder:
     def __init__(self) -> None:
         self.scalars: list[Scalar] = []
         self.places: dict[SSAValue, int] = {}
+        self._constants: dict[object, int] = {}
 
     def add(self, op: Operation) -> bool:
         """Add the numbers that `op` computes; false where it is not arithmetic on numbers."""
         if isinstance(op, arith.ConstantOp):
             self._add_constant(op)
+        elif not all(v in self.places for v in op.operands):
+            return False
         elif op.name in _ARITHMETIC:
-            operands = [self.places[v] for v in op.operands]
-            self.places[op.results[0]] = self.scalar(op.name, operands, _width(op.results[0].type))
+            self._add_operator(op, op.name)
         elif isinstance(op, arith.CmpiOp):
-            operands = [self.places[v] for v in op.operands]
-            predicate = f"cmpi.{op.predicate.value.data}"
-            self.places[op.result] = self.scalar(predicate, operands, 1)
+            self._add_operator(op, f"cmpi.{op.predicate.value.data}")
         elif op.name in _CASTS:
-            place = self.places[op.operands[0]]
-            self.places[op.results[0]] = self.scalar("cast", (place,), _width(op.results[0].type))
+            self._add_operator(op, "cast")
         elif isinstance(op, affine.ApplyOp):
             (self.places[op.result],) = self.map_results(op.map.data, op.mapOperands)
         elif isinstance(op, affine.MinOp | affine.MaxOp):
             values = self.map_results(op.map.data, op.arguments)
-            self.places[op.result] = self.scalar(op.name, values, 64)
+            self.places[op.result] = self.scalar(op.name, values, width=64)
         else:
             return False
         return True
 
+    def _add_operator(self, op: Operation, operator: str) -> None:
+        operands = [self.places[v] for v in op.operands]
+        result = op.results[0]
+        self.places[result] = self.scalar(operator, operands, width=width_of(result.type))
+
     def _add_constant(self, op: arith.ConstantOp) -> None:
         match op.value:
             case IntegerAttr(value=value) | FloatAttr(value=value):
-                self.places[op.result] = self.constant(value.data)
+                width = width_of(op.result.type)
+                self.places[op.result] = self.constant(value.data, width)
             case _:
                 raise UnsupportedError(at(op, "only number constants are supported on the host"))
 
-    def scalar(self, operator: str, operands: Sequence[int] = (), immediate: object = None) -> int:
-        self.scalars.append(Scalar(operator, tuple(operands), immediate))
+    def scalar(
+        self,
+        operator: str,
+        operands: Sequence[int] = (),
+        immediate: object = None,
+        width: int | None = None,
+    ) -> int:
+        """Append a scalar; its place."""
+        self.scalars.append(Scalar(operator, tuple(operands), immediate, width))
         return len(self.scalars) - 1
 
-    def constant(self, value: int | float) -> int:
-        for i, scalar in enumerate(self.scalars):
-            same = scalar.operator == "constant" and scalar.immediate == value
-            if same and type(scalar.immediate) is type(value):
-                return i
-        return self.scalar("constant", (), value)
+    def constant(self, value: int | float, width: int | None = 64) -> int:
+        """The place of a constant, made once."""
+        key = type(value), value, width
+        if key not in self._constants:
+            self._constants[key] = self.scalar("constant", (), value, width)
+        return self._constants[key]
 
     def constant_at(self, place: int) -> int | None:
         scalar = self.scalars[place]
@@ -110,7 +123,7 @@ class ScalarBuilder:
                 return b
             if y == neutral:
                 return a
-        return self.scalar(operator, (a, b), 64)
+        return self.scalar(operator, (a, b), width=64)
 
     def expression(self, expr: AffineExpr, operands: Sequence[int], dims: int) -> int:
         match expr:

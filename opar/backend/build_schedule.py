@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     NoneAttr,
+    Signedness,
     StridedLayoutAttr,
     UnitAttr,
 )
@@ -22,7 +23,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import ARGUMENT_ATTRIBUTE, RESULT_ATTRIBUTE, Root
 from opar.analysis.dependence import minimal
-from opar.backend.build_scalars import ScalarBuilder
+from opar.backend.build_scalars import ScalarBuilder, width_of
 from opar.backend.codegen.abi import flatten
 from opar.backend.schedule import (
     Alloc,
@@ -101,11 +102,13 @@ class _Builder:
             if not isinstance(type, MemRefType):
                 self._check_number(type, self.function)
                 self.arguments.append(Argument(name, type_name(type), location=location))
-                self.numbers.places[value] = self.numbers.scalar("argument", (), i)
+                self.numbers.places[value] = self.numbers.scalar("argument", (), i, width_of(type))
                 continue
             shape = tuple(None if s == DYNAMIC_INDEX else s for s in type.get_shape())
             sizes = tuple(
-                self.numbers.scalar("size", (), (i, d)) if s is None else self.numbers.constant(s)
+                self.numbers.scalar("size", (), (i, d), 64)
+                if s is None
+                else self.numbers.constant(s)
                 for d, s in enumerate(shape)
             )
             strides, static = self._argument_strides(i, type, sizes)
@@ -139,7 +142,7 @@ class _Builder:
             None if isinstance(s, NoneAttr) else s.data for s in type.layout.strides.data
         )
         places = tuple(
-            self.numbers.scalar("stride", (), (i, d)) if s is None else self.numbers.constant(s)
+            self.numbers.scalar("stride", (), (i, d), 64) if s is None else self.numbers.constant(s)
             for d, s in enumerate(static)
         )
         return places, static
@@ -147,7 +150,11 @@ class _Builder:
     def _check_number(self, type: Attribute, op: Operation) -> None:
         if isinstance(type, IndexType | AnyFloat):
             return
-        if isinstance(type, IntegerType) and type.width.data in (1, 8, 16, 32, 64):
+        if (
+            isinstance(type, IntegerType)
+            and type.width.data in (1, 8, 16, 32, 64)
+            and type.signedness.data is Signedness.SIGNLESS
+        ):
             return
         raise UnsupportedError(at(op, f"values of type {type} cannot be passed from Python"))
 

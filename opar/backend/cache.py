@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import sqlite3
 import warnings
 from importlib.metadata import version
@@ -14,6 +15,7 @@ CACHE_ENVIRONMENT = "OPAR_CACHE_DIR"
 """Environment variable that names another directory for the cache."""
 
 _SIZE_LIMIT = 1 << 30
+_CHECK = hashlib.sha256().digest_size
 
 
 def cache_directory() -> Path:
@@ -42,13 +44,18 @@ def _toolchain() -> list[object]:
 
 
 def load(key: str) -> Any:
-    """What is stored under `key`, or None."""
-    return _with_cache(lambda cache: cache.get(key))
+    """What is stored under `key`; None where there is nothing, or nothing whole."""
+    stored = _with_cache(lambda cache: cache.get(key))
+    if not isinstance(stored, bytes) or len(stored) < _CHECK:
+        return None
+    check, data = stored[:_CHECK], stored[_CHECK:]
+    return pickle.loads(data) if hashlib.sha256(data).digest() == check else None
 
 
 def store(key: str, value: Any) -> None:
-    """Store `value` under `key`."""
-    _with_cache(lambda cache: cache.set(key, value))
+    """Store `value` under `key`, with a check sum."""
+    data = pickle.dumps(value)
+    _with_cache(lambda cache: cache.set(key, hashlib.sha256(data).digest() + data))
 
 
 def _with_cache(use: Any) -> Any:
@@ -57,6 +64,6 @@ def _with_cache(use: Any) -> Any:
     try:
         with Cache(str(cache_directory()), size_limit=_SIZE_LIMIT) as cache:
             return use(cache)
-    except (OSError, sqlite3.Error, Timeout, EOFError, ValueError, AttributeError) as error:
-        warnings.warn(f"the cache in {cache_directory()} is not used: {error}", stacklevel=3)
+    except (OSError, sqlite3.Error, Timeout, EOFError, ValueError, pickle.PickleError) as error:
+        warnings.warn(f"the cache in {cache_directory()} is not used: {error}", stacklevel=1)
         return None

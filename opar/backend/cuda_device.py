@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import os
 import struct
 from collections.abc import Sequence
 from importlib import import_module
@@ -162,6 +163,7 @@ class CudaDevice:
             attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
         )
         self._shared = self._device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK)
+        self._process = os.getpid()
         self._streams: list[Any] = []
         self._pool: Any = None
         atexit.register(self._release)
@@ -212,6 +214,8 @@ class CudaDevice:
 
     def _release(self) -> None:
         """Give everything back to the driver while there still is a context to do it in."""
+        if self._process != os.getpid():
+            return
         self.context.push()
         self._streams.clear()
         if self._pool is not None:
@@ -220,6 +224,9 @@ class CudaDevice:
         self.driver.Context.pop()
 
     def begin(self, streams: int) -> _CudaSession:
+        if self._process != os.getpid():
+            message = "the GPU cannot be used in a process forked after its first use"
+            raise DeviceError(f"{message}; start it with the 'spawn' method")
         return _CudaSession(self, streams)
 
     def take_streams(self, count: int) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -68,7 +69,7 @@ class _Execution:
                 bound = self.arguments[buffer.argument].memory
                 assert bound is not None
                 self.memory[number] = bound
-        session = self.device.begin(self.schedule.streams)
+        session = self.device.begin(max(1, self.schedule.streams))
         try:
             try:
                 self._run_all(session)
@@ -152,13 +153,14 @@ class _Execution:
             raise ArgumentError(f"{op.location}: {message}: the sizes differ")
         if target.address == source.address or not source.nbytes:
             return  # the buffer was bound to the argument itself
-        session.copy(
-            stream,
-            target,
-            source,
-            self._is_gpu_memory(op.target.buffer),
-            self._is_gpu_memory(op.source.buffer),
-        )
+        to_gpu = self._is_gpu_memory(op.target.buffer)
+        from_gpu = self._is_gpu_memory(op.source.buffer)
+        if op.stream is None and not (to_gpu or from_gpu):
+            ctypes.memmove(target.address, source.address, source.nbytes)
+            return
+        session.copy(stream, target, source, to_gpu, from_gpu)
+        if op.stream is None:  # a copy by the host is done when the host goes on
+            session.synchronize(session.record(stream))
 
     def _is_gpu_memory(self, number: int) -> bool:
         buffer = self.schedule.buffers[number]
@@ -252,7 +254,7 @@ class _Execution:
             return None
         source = self._range(result.view, self.schedule.operations[-1])
         target = _host_memory(source.nbytes)
-        for stream in range(self.schedule.streams):
+        for stream in range(max(1, self.schedule.streams)):
             session.synchronize(session.record(stream))
         session.copy(0, target, source, to_device=False, from_device=True)
         return target

@@ -34,9 +34,15 @@ class _HostKernel:
 class _Task:
     """A step: starts when all tasks before it are done, done when all its pieces are."""
 
-    def __init__(self, pieces: Sequence[Callable[[], None]], pool: ThreadPoolExecutor):
+    def __init__(
+        self,
+        pieces: Sequence[Callable[[], None]],
+        pool: ThreadPoolExecutor,
+        cancelled: threading.Event,
+    ):
         self._pieces = pieces
         self._pool = pool
+        self._cancelled = cancelled
         self._lock = threading.Lock()
         self._before = 1  # one for `start`
         self._left = len(pieces)
@@ -71,13 +77,21 @@ class _Task:
             if self._before:
                 return
         for piece in self._pieces:
-            self._pool.submit(self._run, piece)
+            try:
+                self._pool.submit(self._run, piece)
+            except RuntimeError as error:  # the interpreter is shutting down
+                self.error = error
+                self._one_piece_done()
 
     def _run(self, piece: Callable[[], None]) -> None:
         try:
-            piece()
+            if not self._cancelled.is_set():
+                piece()
         except BaseException as error:
             self.error = error
+        self._one_piece_done()
+
+    def _one_piece_done(self) -> None:
         with self._lock:
             self._left -= 1
             if self._left:
@@ -94,9 +108,10 @@ class _HostSession:
         self._workers = workers
         self._tails: list[list[_Task]] = [[] for _ in range(streams)]
         self._all: list[_Task] = []
+        self._cancelled = threading.Event()
 
     def _enqueue(self, stream: int, pieces: Sequence[Callable[[], None]]) -> None:
-        task = _Task(pieces, self._pool)
+        task = _Task(pieces, self._pool, self._cancelled)
         before = self._tails[stream]
         self._tails[stream] = [task]
         self._all.append(task)
@@ -163,8 +178,19 @@ class _HostSession:
         self._raise_first_error()
 
     def finish(self) -> None:
+        # Nothing may still run on memory that the caller frees next: an interrupt only keeps
+        # what has not begun from beginning.
+        interrupt: KeyboardInterrupt | None = None
         for task in self._all:
-            task.wait()
+            while True:
+                try:
+                    task.wait()
+                    break
+                except KeyboardInterrupt as error:
+                    interrupt = error
+                    self._cancelled.set()
+        if interrupt is not None:
+            raise interrupt
         self._raise_first_error()
 
     def close(self) -> None:
@@ -187,6 +213,10 @@ class HostDevice:
     def __init__(self, workers: int | None = None):
         self.workers = workers or max(2, os.cpu_count() or 2)
         self.name = platform.processor() or platform.machine()
+        self._start_pool()
+
+    def _start_pool(self) -> None:
+        self._process = os.getpid()
         self._pool = ThreadPoolExecutor(self.workers, "opar")
 
     def load(self, code: KernelCode) -> dict[str, object]:
@@ -204,7 +234,7 @@ class HostDevice:
         """Host memory, aligned to 64 bytes, not initialised."""
         try:
             owner = np.empty(nbytes + _ALIGNMENT, np.uint8)
-        except MemoryError as error:
+        except (MemoryError, ValueError) as error:
             raise DeviceError(f"out of host memory: {nbytes} bytes wanted") from error
         address = -(-owner.ctypes.data // _ALIGNMENT) * _ALIGNMENT
         return Memory(address, nbytes, owner)
@@ -213,4 +243,6 @@ class HostDevice:
         """Nothing: numpy frees memory when the last array over it, maybe a result, is gone."""
 
     def begin(self, streams: int) -> _HostSession:
+        if self._process != os.getpid():  # threads do not survive a fork
+            self._start_pool()
         return _HostSession(self._pool, self.workers, streams)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 _DTYPES = {
@@ -44,10 +46,18 @@ def accepts(type_name: str, dtype: np.dtype) -> bool:
 def bits_of(type_name: str, value: float) -> bytes:
     """The bytes of `value` as the type, little endian."""
     if type_name == "bf16":
-        upper = np.float32(value).view(np.uint32) + np.uint32(0x8000)
-        return np.uint16(upper >> 16).tobytes()
+        bits = int(_rounded(np.float32, value).view(np.uint32))
+        if bits & 0x7FFFFFFF > 0x7F800000:  # a NaN stays one
+            return np.uint16(bits >> 16 | 0x40).tobytes()
+        return np.uint16(bits + 0x7FFF + (bits >> 16 & 1) >> 16).tobytes()
     dtype = dtype_of(type_name)
     if dtype.kind in "iu":
         mask = (1 << (8 * dtype.itemsize)) - 1
         return (int(value) & mask).to_bytes(dtype.itemsize, "little")
-    return dtype.type(value).tobytes()
+    return _rounded(dtype.type, value).tobytes()
+
+
+def _rounded(kind: Any, value: float) -> Any:
+    """`value` as a numpy number of a kind; too large a number becomes infinite, as in hardware."""
+    with np.errstate(over="ignore"):
+        return kind(value)

@@ -11,9 +11,12 @@ def initialize() -> None:
     llvm.initialize_all_asmprinters()
 
 
-def parse(text: str) -> llvm.ModuleRef:
-    """A verified module from LLVM IR text: LLVM's passes end the process on an invalid one."""
-    module = llvm.parse_assembly(text)
+def parse(text: str, context: llvm.ContextRef | None = None) -> llvm.ModuleRef:
+    """
+    A verified module from LLVM IR text: LLVM's passes end the process on an invalid one. It has a
+    context of its own unless one is given; the global one keeps the types of every module for ever.
+    """
+    module = llvm.parse_assembly(text, context=context or llvm.create_context())
     module.verify()
     return module
 

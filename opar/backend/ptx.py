@@ -51,9 +51,10 @@ def optimized_nvptx(
     machine = _machine(arch)
     record = NVPTXRecord(arch)
     text, kernels = _emit(module, record, machine)
-    parsed = parse(text)
+    context = llvm.create_context()
+    parsed = parse(text, context)
     if record.needs_libdevice is not None:
-        _link_libdevice(parsed, record)
+        _link_libdevice(parsed, record, context)
     optimize(parsed, machine)
     return parsed, kernels
 
@@ -93,7 +94,7 @@ def _with_block_sizes(text: str, kernels: dict[str, KernelInfo]) -> str:
     return text
 
 
-def _link_libdevice(module: llvm.ModuleRef, record: NVPTXRecord) -> None:
+def _link_libdevice(module: llvm.ModuleRef, record: NVPTXRecord, context: llvm.ContextRef) -> None:
     path = find_libdevice()
     op = record.needs_libdevice
     assert op is not None
@@ -101,7 +102,7 @@ def _link_libdevice(module: llvm.ModuleRef, record: NVPTXRecord) -> None:
         raise DeviceError(
             at(op, "needs libdevice on a GPU, which was not found; pip install nvidia-nvvm")
         )
-    library = llvm.parse_bitcode(path.read_bytes())
+    library = llvm.parse_bitcode(path.read_bytes(), context=context)
     library.triple = module.triple
     library.data_layout = module.data_layout
     kept = {f.name for f in module.functions if not f.is_declaration}

@@ -26,12 +26,6 @@ def _select(condition: Number, a: Number, b: Number) -> Number:
     return a if condition else b
 
 
-def _unsigned(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
-    return lambda a, b: function(a & _MASK, b & _MASK)
-
-
-_MASK = (1 << 64) - 1
-
 OPERATORS: dict[str, Callable[..., Any]] = {
     "arith.addi": operator.add,
     "arith.subi": operator.sub,
@@ -40,13 +34,13 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "arith.remsi": _remsi,
     "arith.floordivsi": operator.floordiv,
     "arith.ceildivsi": _ceildiv,
-    "arith.divui": _unsigned(operator.floordiv),
-    "arith.remui": _unsigned(operator.mod),
-    "arith.ceildivui": _unsigned(_ceildiv),
+    "arith.divui": operator.floordiv,
+    "arith.remui": operator.mod,
+    "arith.ceildivui": _ceildiv,
     "arith.minsi": min,
     "arith.maxsi": max,
-    "arith.minui": _unsigned(min),
-    "arith.maxui": _unsigned(max),
+    "arith.minui": min,
+    "arith.maxui": max,
     "arith.andi": operator.and_,
     "arith.ori": operator.or_,
     "arith.xori": operator.xor,
@@ -57,10 +51,10 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "cmpi.3": operator.le,
     "cmpi.4": operator.gt,
     "cmpi.5": operator.ge,
-    "cmpi.6": _unsigned(operator.lt),
-    "cmpi.7": _unsigned(operator.le),
-    "cmpi.8": _unsigned(operator.gt),
-    "cmpi.9": _unsigned(operator.ge),
+    "cmpi.6": operator.lt,
+    "cmpi.7": operator.le,
+    "cmpi.8": operator.gt,
+    "cmpi.9": operator.ge,
     "cast": operator.pos,
     "affine.add": operator.add,
     "affine.mul": operator.mul,
@@ -76,10 +70,17 @@ Operator name -> function of the operands. `cmpi.N` is `arith.cmpi` with predica
 """
 
 
+UNSIGNED = frozenset(
+    [f"arith.{name}" for name in ("divui", "remui", "ceildivui", "minui", "maxui")]
+    + [f"cmpi.{predicate}" for predicate in range(6, 10)]
+)
+"""Operators that take their operands as unsigned numbers of the width these have."""
+
+
 def wrap(value: int, width: int) -> int:
-    """`value` as a signed integer of `width` bits (1 bit: 0 or 1)."""
+    """`value` as a signed integer of `width` bits; true, of one bit, is -1."""
     value &= (1 << width) - 1
-    return value - (1 << width) if width > 1 and value >> (width - 1) else value
+    return value - (1 << width) if value >> (width - 1) else value
 
 
 def evaluate(
@@ -98,15 +99,20 @@ def evaluate(
     for scalar in scalars:
         match scalar.operator:
             case "constant":
-                values.append(scalar.immediate)  # pyright: ignore[reportArgumentType]
+                found: Any = scalar.immediate
             case "argument":
-                values.append(argument(scalar.immediate))  # pyright: ignore[reportArgumentType]
+                found = argument(scalar.immediate)  # pyright: ignore[reportArgumentType]
             case "size":
-                values.append(size(*scalar.immediate))  # pyright: ignore[reportGeneralTypeIssues]
+                found = size(*scalar.immediate)  # pyright: ignore[reportGeneralTypeIssues]
             case "stride":
-                values.append(stride(*scalar.immediate))  # pyright: ignore[reportGeneralTypeIssues]
+                found = stride(*scalar.immediate)  # pyright: ignore[reportGeneralTypeIssues]
             case name:
-                result = OPERATORS[name](*(values[i] for i in scalar.operands))
-                width = scalar.immediate
-                values.append(wrap(int(result), width) if isinstance(width, int) else result)
+                operands = [values[i] for i in scalar.operands]
+                if name in UNSIGNED:
+                    widths = [scalars[i].width or 64 for i in scalar.operands]
+                    operands = [
+                        int(v) & ((1 << w) - 1) for v, w in zip(operands, widths, strict=True)
+                    ]
+                found = OPERATORS[name](*operands)
+        values.append(wrap(int(found), scalar.width) if scalar.width is not None else found)
     return values

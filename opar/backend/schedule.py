@@ -24,13 +24,14 @@ class Scalar:
     One step of the scalar program: `operator` applied to earlier scalars.
 
     `operator` is `constant` (value), `argument` (number), `size` or `stride` (of dimension
-    `immediate[1]` of argument `immediate[0]`), or a key of `opar.backend.scalars.OPERATORS` (where
-    `immediate` is the width of the result in bits, or None for a float).
+    `immediate[1]` of argument `immediate[0]`), or a key of `opar.backend.scalars.OPERATORS`.
+    `width` is that of an integer in bits (64 for an index), None for a float.
     """
 
     operator: str
     operands: tuple[int, ...] = ()
     immediate: object = None
+    width: int | None = None
 
 
 @dataclass(frozen=True)

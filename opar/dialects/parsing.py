@@ -29,7 +29,7 @@ class _Lexer(MLIRLexer):
 class LocatingParser(Parser):
     """
     A parser that gives each operation without a `loc(...)` of its own the place where its text
-    starts, as MLIR's own parser does. Lines and columns count from 1.
+    starts, its results included. Lines and columns count from 1.
     """
 
     def __init__(self, ctx: Context, text: str, name: str, line_offset: int = 0):

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
 from opar.analysis.accesses import AccessAnalysis
-from opar.analysis.aliasing import AliasAnalysis, root
+from opar.analysis.aliasing import AliasAnalysis
 from opar.analysis.dependence import Hazard, HazardKind, analyse, minimal
 from opar.dialects import gpu, memref
 from opar.errors import UnsupportedError, at
@@ -103,9 +103,9 @@ def _is_asynchronous(op: Operation) -> bool:
     if isinstance(op, gpu.AllocOp):
         return op.host_shared is None
     if isinstance(op, gpu.DeallocOp):
-        source = root(op.memref)
-        owner = source.owner
-        return not (isinstance(owner, gpu.AllocOp) and owner.host_shared is not None)
+        roots = AliasAnalysis().roots(op.memref)
+        owners = [r.value.owner for r in roots if r.value is not None]
+        return not any(isinstance(o, gpu.AllocOp) and o.host_shared is not None for o in owners)
     if isinstance(op, gpu.LaunchFuncOp):
         return op.async_object is None
     return isinstance(op, gpu.AsyncOp)
@@ -171,10 +171,13 @@ class _BlockTokens:
         return minimal(running, self.ancestors)
 
     def _running_at_end(self, terminator: Operation) -> list[int]:
-        """What the block must wait for: all that it started and does not hand on as a token."""
+        """
+        What the block must wait for: all that it started. A function may hand tokens to its caller
+        instead; what a loop or branch hands on is complete, as later blocks know nothing of it.
+        """
         handed = 0
         for i, token in self.tokens.items():
-            if token in terminator.operands:
+            if isinstance(terminator, func.ReturnOp) and token in terminator.operands:
                 handed |= self.ancestors[i] | 1 << i
         return [i for i in self.tokens if not handed >> i & 1]
 

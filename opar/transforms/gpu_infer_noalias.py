@@ -61,7 +61,7 @@ def _parameters_alone(
     written = {
         touched.index
         for touched in accesses.kernel_accesses(kernel)
-        if touched.kind is not AccessKind.READ
+        if touched.kind is not AccessKind.READ and touched.root is None
     }
     operands = launch.kernel_operands
     memrefs = [i for i, operand in enumerate(operands) if isinstance(operand.type, MemRefType)]

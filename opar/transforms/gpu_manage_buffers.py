@@ -20,6 +20,7 @@ from opar.analysis.aliasing import (
     Root,
     RootKind,
     is_view,
+    view_source,
 )
 from opar.dialects import gpu, memref
 from opar.errors import UnsupportedError, at
@@ -155,7 +156,7 @@ class _FunctionBuffers:
             roots = self.accesses.aliases.roots(operand)
             if all(_is_gpu_alloc(r) for r in roots):
                 continue
-            if len(roots) != 1 or next(iter(roots)).kind is RootKind.UNKNOWN:
+            if len(roots) != 1 or not self.accesses.aliases.is_root(view_source(operand)):
                 message = f"cannot tell which buffer operand #{i} of the kernel is"
                 raise UnsupportedError(at(launch, f"{message}; pass one allocation or argument"))
             found.append(i)

@@ -3,7 +3,7 @@
 
 func.func @results() -> f32 {
   %v = arith.constant 1.0 : f32
-  // CHECK: convert-affine-parallel-to-gpu-invalid.mlir:7:8: 'affine.parallel': a parallel loop with results is supported inside another one only; store what each iteration finds, and combine it in a loop of its own
+  // CHECK: convert-affine-parallel-to-gpu-invalid.mlir:7:3: 'affine.parallel': a parallel loop with results is supported inside another one only; store what each iteration finds, and combine it in a loop of its own
   %r = affine.parallel (%i) = (0) to (10) reduce ("addf") -> f32 {
     affine.yield %v : f32
   }
