@@ -20,6 +20,8 @@ from opar.errors import DeviceError
 _KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 _ALIGNMENT = 64
+_SLICE = 0.05
+"""Seconds of a wait after which signals are looked at: another thread may have got them."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,9 @@ class _Task:
             return True
 
     def wait(self) -> None:
-        """Wait on the calling thread."""
-        self._done.wait()
+        """Wait on the calling thread, waking now and then so that Ctrl-C gets through."""
+        while not self._done.wait(_SLICE):
+            pass
 
     def _one_before_done(self) -> None:
         with self._lock:
