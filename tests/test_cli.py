@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +134,23 @@ UNKNOWN = """func.func @f(%a: memref<4xf32>) {
         (TWO, ["--entry", "f", "--device", "tpu"], "device 'tpu' is none of auto, cuda, cpu"),
         (TWO, ["--entry", "f", "-p", "nothing"], "Unrecognized passes: ['nothing']"),
         (TWO, ["--entry", "f", "--repeat", "0"], "--repeat 0: must be at least 1"),
+        (TWO, ["--entry", "f", "--seed", "-1"], "--seed -1: must not be negative"),
+        (
+            IN_PLACE,
+            ["--arg", "zeros:3", "--arg", "zeros:3", "--arg", "zeros:3"],
+            "a number has no sizes, got 'zeros:3'",
+        ),
+        (
+            IN_PLACE,
+            ["--arg", f"zeros:{10**30}", "--arg", "zeros:3", "--arg", "1"],
+            "larger than any memory",
+        ),
+        (IN_PLACE, ["--arg", f"zeros:{10**17}", "--arg", "zeros:3", "--arg", "1"], "out of memory"),
+        (
+            "func.func @f() {" + "scf.execute_region {" * 3000 + "}" * 3000 + "return }",
+            [],
+            "the program nests too deeply",
+        ),
         (TWO, ["--entry", "f", "--target", "sm_90"], "is a GPU, but the program is compiled for"),
     ],
 )
@@ -185,3 +204,36 @@ def test_an_endless_string_is_refused_at_once() -> None:
 )
 def test_bad_options(arguments: list[str], message: str) -> None:
     assert message in refused(run("opar_opt", *arguments, text="module {}"))
+
+
+@pytest.mark.parametrize("tool", ["opar_opt", "opar_run"])
+def test_closed_and_full_streams(tool: str, seed_file: Path) -> None:
+    command = f"{sys.executable} -m opar.tools.{tool}"
+    for shell, message in [
+        (f"{command} - <&-", "error: "),
+        (f"{command} {seed_file} >/dev/full", "error: standard output: No space left on device"),
+    ]:
+        result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
+        assert "Traceback" not in result.stderr and "Exception" not in result.stderr
+        if "full" in shell:
+            assert result.returncode == 1 and result.stderr.startswith(message)
+    closed = subprocess.run(
+        ["bash", "-c", f"{command} {seed_file} >&-"], capture_output=True, text=True
+    )
+    assert closed.stderr == ""
+
+
+def test_interrupt(tmp_path: Path) -> None:
+    """Ctrl-C ends a compilation without a traceback."""
+    launch = "affine.parallel (%i) = (0) to (4) { affine.store %x, %a[%i] : memref<4xf32> }\n"
+    path = tmp_path / "long.mlir"
+    path.write_text(f"func.func @f(%a: memref<4xf32>, %x: f32) {{\n{launch * 4000}return }}\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "opar.tools.opar_run", path, "--device", "cpu"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and errors == ""

@@ -75,7 +75,7 @@ def compile(
     elif isinstance(source_or_module, str):
         text, name = source_or_module, "<string>"
     else:
-        text, name = str(source_or_module), "<module>"
+        text, name = _module_text(source_or_module), "<module>"
     return compile_named(
         text,
         name,
@@ -86,6 +86,15 @@ def compile(
         use_cache=use_cache,
         verify_schedule=verify_schedule,
     )
+
+
+def _module_text(module: object) -> str:
+    from xdsl.dialects.builtin import ModuleOp  # not needed for a program in the cache
+
+    if isinstance(module, ModuleOp):
+        return str(module)
+    kind = type(module).__name__
+    raise OptionError(f"a program is MLIR text, a pathlib.Path or a ModuleOp, not {kind}")
 
 
 def compile_named(
@@ -100,7 +109,7 @@ def compile_named(
     verify_schedule: bool | None = None,
 ) -> Program:
     """`compile` of text that messages say comes from file `name`."""
-    chosen = get_device(device) if isinstance(device, str) else device
+    chosen = get_device(device) if isinstance(device, str | None) else device
     arch = target or getattr(chosen, "arch", "host")
     if chosen.kind == "cpu" and target not in (None, "host"):
         raise OptionError(f"target {target} is a GPU, but the program is compiled for the CPU")

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 from collections.abc import Callable
 from typing import IO, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from opar.dialects import register_dialects
 from opar.dialects.parsing import parse_module, verify
 from opar.errors import OptionError, SourceError
+from opar.tools.guard import guard
 from opar.transforms import parse_pipeline, pass_factories
 
 
@@ -114,17 +113,7 @@ class OparOptMain(xDSLOptMain):
 
 def main() -> None:
     """Entry point: 0 on success, 1 and one message on what the user did wrong."""
-    try:
-        OparOptMain(description="opar modular optimizer driver").run()
-    except (DiagnosticException, ArgSpecParseError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
-        sys.exit(1)
+    guard(lambda: OparOptMain(description="opar modular optimizer driver").run())
 
 
 if __name__ == "__main__":

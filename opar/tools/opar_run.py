@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
+import math
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from xdsl.utils.exceptions import DiagnosticException
-
 from opar.errors import ArgumentError, OptionError
+from opar.tools.guard import guard
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,18 +24,7 @@ are random"""
 
 def main() -> None:
     """Entry point: 0 on success, 1 and one message on what the user did wrong."""
-    options = _parser().parse_args()
-    try:
-        _run(options)
-    except DiagnosticException as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
-        sys.exit(1)
+    guard(lambda: _run(_parser().parse_args()))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,6 +54,8 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     if options.repeat < 1:
         raise OptionError(f"--repeat {options.repeat}: must be at least 1")
+    if options.seed < 0:
+        raise OptionError(f"--seed {options.seed}: must not be negative")
     text, name = _read(options.file)
     from opar.backend.program import compile_named
 
@@ -136,6 +126,8 @@ def _argument(what: str, argument: Argument, text: str, generator: np.random.Gen
     kind, _, sizes = text.partition(":")
     if kind not in ("random", "zeros"):
         return _given(what, argument, text)
+    if sizes and argument.shape is None:
+        raise ArgumentError(f"{what}: a number has no sizes, got '{text}'")
     shape = _shape(what, argument, sizes)
     from opar.backend.numbers import dtype_of
 
@@ -167,6 +159,8 @@ def _shape(what: str, argument: Argument, sizes: str) -> tuple[int, ...]:
         raise ArgumentError(f"{what}: '{sizes}' is not a list of sizes such as 4x5") from error
     if any(s < 0 for s in given):
         raise ArgumentError(f"{what}: '{sizes}' has a negative size")
+    if math.prod(given) > sys.maxsize:
+        raise ArgumentError(f"{what}: '{sizes}' is larger than any memory")
     return given
 
 
