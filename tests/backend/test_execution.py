@@ -9,13 +9,14 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import opar
 from opar.backend import cache
-from opar.errors import ArgumentError, DeviceError, OparError, UnsupportedError
+from opar.errors import ArgumentError, DeviceError, OparError, OptionError, UnsupportedError
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -240,3 +241,14 @@ def test_a_cache_that_cannot_be_made_is_named(
         warnings.simplefilter("always")
         assert cache.load("key") is None
     assert "is not used" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("source", [3, b"module {}", None])
+def test_a_program_is_text_or_module(source: Any) -> None:
+    with pytest.raises(OptionError, match="MLIR text, a pathlib.Path or a ModuleOp, not"):
+        opar.compile(source, device="cpu")
+
+
+def test_a_device_is_named() -> None:
+    with pytest.raises(OptionError, match="device 'None' is none of auto, cuda, cpu"):
+        opar.compile("module {}", device=None)  # pyright: ignore[reportArgumentType]
