@@ -35,29 +35,32 @@ gpu.module @k {
   }
 }
 // What the body of an atomic update leaves out, its operation itself does.
-// CHECK-LABEL: func.func @read_modify_write(%a: memref<8xi32>, %b: memref<8xi32>) {
+// CHECK-LABEL: func.func @read_modify_write
+func.func @read_modify_write(%a: memref<8xi32>, %b: memref<8xi32>) {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   gpu.launch_func @k::@bump blocks in (%c1, %c1, %c1) threads in (%c8, %c1, %c1) args(%a : memref<8xi32>)
   gpu.launch_func @k::@read blocks in (%c1, %c1, %c1) threads in (%c8, %c1, %c1) args(%a : memref<8xi32>, %b : memref<8xi32>)
-  // CHECK:      %[[A:.*]] = gpu.launch_func async @k::@bump
-  // CHECK-NEXT: %[[B:.*]] = gpu.launch_func async [%[[A]]] @k::@read
+  // CHECK:      %[[A:[0-9a-z_]+]] = gpu.launch_func async @k::@bump
+  // CHECK-NEXT: %[[B:[0-9a-z_]+]] = gpu.launch_func async [%[[A]]] @k::@read
   // CHECK-NEXT: gpu.wait [%[[B]]]
   func.return
 }
 // A kernel may reach memory that is no argument.
-// CHECK-LABEL: func.func @global(%a: memref<8xf32>, %b: memref<8xf32>) {
+// CHECK-LABEL: func.func @global
+func.func @global(%a: memref<8xf32>, %b: memref<8xf32>) {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   gpu.launch_func @k::@set_global blocks in (%c1, %c1, %c1) threads in (%c8, %c1, %c1) args(%a : memref<8xf32>)
   gpu.launch_func @k::@get_global blocks in (%c1, %c1, %c1) threads in (%c8, %c1, %c1) args(%b : memref<8xf32>)
-  // CHECK:      %[[A:.*]] = gpu.launch_func async @k::@set_global
-  // CHECK-NEXT: %[[B:.*]] = gpu.launch_func async [%[[A]]] @k::@get_global
+  // CHECK:      %[[A:[0-9a-z_]+]] = gpu.launch_func async @k::@set_global
+  // CHECK-NEXT: %[[B:[0-9a-z_]+]] = gpu.launch_func async [%[[A]]] @k::@get_global
   // CHECK-NEXT: gpu.wait [%[[B]]]
   func.return
 }
 // A token that leaves its loop is waited for inside, so that the host reads what was written.
-// CHECK-LABEL: func.func @out_of_a_loop(%a: memref<8xi32>, %b: memref<8xi32>) -> i32 {
+// CHECK-LABEL: func.func @out_of_a_loop
+func.func @out_of_a_loop(%a: memref<8xi32>, %b: memref<8xi32>) -> i32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -67,7 +70,7 @@ gpu.module @k {
     scf.yield %next : !gpu.async.token
   }
   %v = memref.load %b[%c0] : memref<8xi32>
-  // CHECK:      %[[N:.*]] = gpu.launch_func async [%t] @k::@read
+  // CHECK:      %[[N:[0-9a-z_]+]] = gpu.launch_func async [%t] @k::@read
   // CHECK-NEXT: gpu.wait [%[[N]]]
   // CHECK-NEXT: scf.yield %[[N]]
   // CHECK-NEXT: }

@@ -56,8 +56,8 @@ func.func @different(%a: memref<8xf32>, %b: memref<8xf64>, %v: f32, %w: f64, %n:
 
 // Names, tokens, attributions, workgroup memory and attributes are kept.
 // CHECK-LABEL: func.func @kept
-// CHECK: %[[T:.*]] = gpu.wait async
-// CHECK: %{{.*}} = gpu.launch_func async [%[[T]]] @chosen::@named clusters in (%c1, %c1, %c1) blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) dynamic_shared_memory_size %bytes args(%v : f32) {opar.note = "kept"}
+// CHECK: %[[T:[0-9a-z_]+]] = gpu.wait async
+// CHECK: %{{[0-9a-z_]+}} = gpu.launch_func async [%[[T]]] @chosen::@named clusters in (%c1, %c1, %c1) blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) dynamic_shared_memory_size %bytes args(%v : f32) {opar.note = "kept"}
 func.func @kept(%v: f32, %bytes: i32) {
   %c1 = arith.constant 1 : index
   %t = gpu.wait async
@@ -74,7 +74,7 @@ func.func @kept(%v: f32, %bytes: i32) {
 // CHECK-LABEL: func.func @loops
 // CHECK: affine.for %i
 // CHECK: %g = affine.apply
-// CHECK-NEXT: gpu.launch_func @loops_kernel::@loops_kernel blocks in (%g, %{{.*}}, %{{.*}}) threads in (%{{.*}}) args(%i : index, %v : f32, %a : memref<8x8xf32>)
+// CHECK-NEXT: gpu.launch_func @loops_kernel::@loops_kernel blocks in (%g, %{{[0-9a-z_]+}}, %{{[0-9a-z_]+}}) threads in ({{.*}}) args(%v : f32, %a : memref<8x8xf32>, %i : index)
 func.func @loops(%a: memref<8x8xf32>, %v: f32) {
   %c1 = arith.constant 1 : index
   affine.for %i = 0 to 8 {
@@ -122,26 +122,6 @@ func.func @host(%a: memref<f32>, %v: f32) {
   return
 }
 
-// CHECK: gpu.module @constants_kernel {
-// CHECK-NEXT: gpu.func @constants_kernel(%n: index, %v: f32, %a: memref<?xf32>) kernel attributes {known_block_size = array<i32: 8, 1, 1>, known_grid_size = array<i32: 2, 1, 1>} {
-// CHECK-DAG: %{{.*}} = gpu.block_id x
-// CHECK-DAG: %{{.*}} = gpu.thread_id x
-// CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
-// CHECK-DAG: %ten = affine.apply affine_map<()[s0] -> ((s0 + 8))>()[%[[C2]]]
-// CHECK: gpu.return
-// CHECK: gpu.module @twice_kernel {
-// CHECK-NOT: gpu.module @twice_kernel_0
-// CHECK: gpu.module @different_kernel {
-// CHECK: gpu.module @different_kernel_0 {
-// CHECK: gpu.module @chosen {
-// CHECK-NEXT: gpu.func @named(%v: f32) workgroup(%{{.*}}: memref<4xf32, #gpu.address_space<workgroup>>) private(%{{.*}}: memref<2xf32, #gpu.address_space<private>>) kernel
-// CHECK: gpu.cluster_id x
-// CHECK: gpu.module @symbols_kernel {
-// CHECK-DAG: memref.global "private" constant @table
-// CHECK-DAG: func.func @square
-// CHECK: gpu.func @symbols_kernel
-// CHECK: cf.cond_br
-
 // A kernel leaves the name to a function that it calls, as both are in its module.
 // CHECK-LABEL: func.func @leaves
 // CHECK: gpu.launch_func @leaves_kernel_0::@leaves_kernel_0
@@ -173,3 +153,23 @@ module @inner {
     return
   }
 }
+
+// CHECK: gpu.module @constants_kernel {
+// CHECK-NEXT: gpu.func @constants_kernel(%n: index, %v: f32, %a: memref<?xf32>) kernel attributes {known_block_size = array<i32: 8, 1, 1>, known_grid_size = array<i32: 2, 1, 1>} {
+// CHECK-DAG: %{{[0-9a-z_]+}} = gpu.block_id x
+// CHECK-DAG: %{{[0-9a-z_]+}} = gpu.thread_id x
+// CHECK-DAG: %[[C2:[0-9a-z_]+]] = arith.constant 2 : index
+// CHECK-DAG: %ten = affine.apply affine_map<()[s0] -> ((s0 + 8))>()[%[[C2]]]
+// CHECK: gpu.return
+// CHECK: gpu.module @twice_kernel {
+// CHECK-NOT: gpu.module @twice_kernel_0
+// CHECK: gpu.module @different_kernel {
+// CHECK: gpu.module @different_kernel_0 {
+// CHECK: gpu.module @chosen {
+// CHECK-NEXT: gpu.func @named(%v: f32) workgroup(%{{[0-9a-z_]+}}: memref<4xf32, #gpu.address_space<workgroup>>) private(%{{[0-9a-z_]+}}: memref<2xf32, #gpu.address_space<private>>) kernel
+// CHECK: gpu.cluster_id x
+// CHECK: gpu.module @symbols_kernel {
+// CHECK-DAG: memref.global "private" constant @table
+// CHECK-DAG: func.func @square
+// CHECK: gpu.func @symbols_kernel
+// CHECK: cf.cond_br
