@@ -195,7 +195,7 @@ def test_an_endless_string_is_refused_at_once() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-t", "ptx{ar=3}"], 'target \'ptx{ar=3}\': Provided arguments ["ar"] not found'),
+        (["-t", "ptx{ar=3}"], "target 'ptx{ar=3}': Provided arguments [\"ar\"] not found"),
         (["-t", "ptx{{"], "Expected argument name here"),
         (["-p", "gpu-async-dataflow{a=1}"], "passes 'gpu-async-dataflow{a=1}'"),
         (["-p", "a{{"], "Expected argument name here"),

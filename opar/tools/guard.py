@@ -18,8 +18,8 @@ def guard(tool: Callable[[], object]) -> None:
     the system refused; without one where the reader of the output has left; 130 on Ctrl-C.
     """
     # A closed stream is None: what reads or prints then finds nothing there.
-    sys.stdin = sys.stdin or open(os.devnull)
-    sys.stdout = sys.stdout or open(os.devnull, "w")
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 (open until the end)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     try:
         tool()
         sys.stdout.flush()

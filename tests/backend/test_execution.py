@@ -1,4 +1,4 @@
-"""What a call does beside launches: host copies, odd arguments, forks, interrupts, broken caches."""
+"""What a call does beside launches: copies, odd arguments, forks, interrupts, broken caches."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_a_cache_that_cannot_be_made_is_named(
 
 @pytest.mark.parametrize("source", [3, b"module {}", None])
 def test_a_program_is_text_or_module(source: Any) -> None:
-    with pytest.raises(OptionError, match="MLIR text, a pathlib.Path or a ModuleOp, not"):
+    with pytest.raises(OptionError, match=r"MLIR text, a pathlib\.Path or a ModuleOp, not"):
         opar.compile(source, device="cpu")
 
 
