@@ -21,8 +21,8 @@ func.func @constants(%a: memref<?xf32>, %n: index, %v: f32) {
 
 // Equal kernels are made once, also from two functions with different names for the values.
 // CHECK-LABEL: func.func @twice
-// CHECK: gpu.launch_func @twice_kernel::@twice_kernel {{.*}} args(%v : f32, %a : memref<?xf32>)
-// CHECK: gpu.launch_func @twice_kernel::@twice_kernel {{.*}} args(%v : f32, %b : memref<?xf32>)
+// CHECK: gpu.launch_func @twice_kernel::@twice_kernel blocks in (%n, %n, %n) threads in (%n, %n, %n) args(%v : f32, %a : memref<?xf32>)
+// CHECK: gpu.launch_func @twice_kernel::@twice_kernel blocks in (%n, %n, %n) threads in (%n, %n, %n) args(%v : f32, %b : memref<?xf32>)
 // EACH-LABEL: func.func @twice
 // EACH: gpu.launch_func @twice_kernel::@twice_kernel
 // EACH: gpu.launch_func @twice_kernel_0::@twice_kernel
@@ -56,8 +56,9 @@ func.func @different(%a: memref<8xf32>, %b: memref<8xf64>, %v: f32, %w: f64, %n:
 
 // Names, tokens, attributions, workgroup memory and attributes are kept.
 // CHECK-LABEL: func.func @kept
-// CHECK: %[[T:[0-9a-z_]+]] = gpu.wait async
-// CHECK: %{{[0-9a-z_]+}} = gpu.launch_func async [%[[T]]] @chosen::@named clusters in (%c1, %c1, %c1) blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) dynamic_shared_memory_size %bytes args(%v : f32) {opar.note = "kept"}
+// CHECK: %t = gpu.wait async
+// CHECK-NEXT: %u = gpu.launch_func async [%t] @chosen::@named clusters in (%c1, %c1, %c1) blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) dynamic_shared_memory_size %bytes args(%v : f32) {opar.note = "kept"}
+// CHECK-NEXT: gpu.wait [%u]
 func.func @kept(%v: f32, %bytes: i32) {
   %c1 = arith.constant 1 : index
   %t = gpu.wait async
@@ -74,7 +75,7 @@ func.func @kept(%v: f32, %bytes: i32) {
 // CHECK-LABEL: func.func @loops
 // CHECK: affine.for %i
 // CHECK: %g = affine.apply
-// CHECK-NEXT: gpu.launch_func @loops_kernel::@loops_kernel blocks in (%g, %{{[0-9a-z_]+}}, %{{[0-9a-z_]+}}) threads in ({{.*}}) args(%v : f32, %a : memref<8x8xf32>, %i : index)
+// CHECK-NEXT: gpu.launch_func @loops_kernel::@loops_kernel blocks in (%g, %c1, %c1) threads in (%c1, %c1, %c1) args(%v : f32, %a : memref<8x8xf32>, %i : index)
 func.func @loops(%a: memref<8x8xf32>, %v: f32) {
   %c1 = arith.constant 1 : index
   affine.for %i = 0 to 8 {
@@ -154,22 +155,29 @@ module @inner {
   }
 }
 
+// The kernels come last in the module.
 // CHECK: gpu.module @constants_kernel {
 // CHECK-NEXT: gpu.func @constants_kernel(%n: index, %v: f32, %a: memref<?xf32>) kernel attributes {known_block_size = array<i32: 8, 1, 1>, known_grid_size = array<i32: 2, 1, 1>} {
-// CHECK-DAG: %{{[0-9a-z_]+}} = gpu.block_id x
-// CHECK-DAG: %{{[0-9a-z_]+}} = gpu.thread_id x
-// CHECK-DAG: %[[C2:[0-9a-z_]+]] = arith.constant 2 : index
-// CHECK-DAG: %ten = affine.apply affine_map<()[s0] -> ((s0 + 8))>()[%[[C2]]]
+// CHECK-DAG: %bx = gpu.block_id x
+// CHECK-DAG: %tx = gpu.thread_id x
+// CHECK-DAG: %c2 = arith.constant 2 : index
+// CHECK-DAG: %ten = affine.apply affine_map<()[s0] -> ((s0 + 8))>()[%c2]
 // CHECK: gpu.return
 // CHECK: gpu.module @twice_kernel {
 // CHECK-NOT: gpu.module @twice_kernel_0
 // CHECK: gpu.module @different_kernel {
 // CHECK: gpu.module @different_kernel_0 {
 // CHECK: gpu.module @chosen {
-// CHECK-NEXT: gpu.func @named(%v: f32) workgroup(%{{[0-9a-z_]+}}: memref<4xf32, #gpu.address_space<workgroup>>) private(%{{[0-9a-z_]+}}: memref<2xf32, #gpu.address_space<private>>) kernel
+// CHECK-NEXT: gpu.func @named(%v: f32) workgroup(%{{[0-9]+}}: memref<4xf32, #gpu.address_space<workgroup>>) private(%{{[0-9]+}}: memref<2xf32, #gpu.address_space<private>>) kernel
 // CHECK: gpu.cluster_id x
+// CHECK: gpu.module @loops_kernel {
+// CHECK-NEXT: gpu.func @loops_kernel(%v: f32, %a: memref<8x8xf32>, %i: index) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
 // CHECK: gpu.module @symbols_kernel {
 // CHECK-DAG: memref.global "private" constant @table
 // CHECK-DAG: func.func @square
 // CHECK: gpu.func @symbols_kernel
 // CHECK: cf.cond_br
+// CHECK: gpu.module @leaves_kernel_0 {
+// CHECK-NEXT: func.func private @leaves_kernel(
+// CHECK: gpu.func @leaves_kernel_0(%v: f32, %a: memref<?xf32>) kernel
+// CHECK: func.call @leaves_kernel(%v)
