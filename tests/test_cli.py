@@ -112,6 +112,12 @@ UNKNOWN = """func.func @f(%a: memref<4xf32>) {
     ("text", "arguments", "message"),
     [
         ("func.func @f() {\n  return\n", [], "<stdin>:3:1: "),
+        (
+            "func.func @f(%a: index) {\n  %s, %o = arith.addui_extended %a, %a : index, i1\n"
+            "  return\n}",
+            [],
+            "<stdin>:2:3: 'arith.addui_extended': Unsupported input type",
+        ),
         ("func.func @f() {\n  %x = foo.bar\n}", [], "<stdin>:2:3: unknown operation 'foo.bar'"),
         (UNKNOWN, [], "<stdin>:4:5: 'test.op': not supported in a kernel"),
         (TWO, [], "the module has several functions; choose the entry among @f, @g"),

@@ -38,6 +38,7 @@ class LocatingParser(Parser):
         self._parser_state.current_token = self._parser_state.lexer.lex()
         self._file = StringAttr(name)
         self._line_offset = line_offset
+        self.operation_start = 0
         self._line_starts = [0] + [i + 1 for i, c in enumerate(text) if c == "\n"]
 
     def line_and_column(self, position: int) -> tuple[int, int]:
@@ -46,8 +47,8 @@ class LocatingParser(Parser):
         return line + self._line_offset, position - self._line_starts[line - 1] + 1
 
     def parse_operation(self) -> Operation:
-        self._start = self._current_token.span.start
-        start = self._start
+        self.operation_start = self._current_token.span.start
+        start = self.operation_start
         line, column = self.line_and_column(start)
         op = super().parse_operation()
         self._check_operands(op, start)
@@ -74,8 +75,12 @@ class LocatingParser(Parser):
     def _get_op_by_name(self, name: str) -> type[Operation]:
         op = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if op is None:
-            self.raise_error(f"unknown operation '{name}'", self._start)
+            self.raise_error(f"unknown operation '{name}'", self.operation_start)
         return op
+
+
+_UNCHECKED = (ValueError, TypeError, LookupError, AssertionError, NotImplementedError)
+"""What xDSL's own parsers and checks raise where they take something for granted."""
 
 
 def new_context(allow_unregistered: bool = False) -> Context:
@@ -112,13 +117,16 @@ def parse_module(
         # xDSL verifies attributes and some operations while it parses them.
         line, column = parser.line_and_column(parser.pos)
         raise SourceError(f"{name}:{line}:{column}: {error}") from error
+    except _UNCHECKED as error:
+        line, column = parser.line_and_column(parser.operation_start)
+        raise SourceError(f"{name}:{line}:{column}: cannot be read: {error}") from error
 
 
 def verify(module: Operation) -> None:
     """Verify `module`; raises `SourceError` naming the place and the operation that is wrong."""
     try:
         module.verify()
-    except VerifyException as error:
+    except (VerifyException, *_UNCHECKED) as error:
         culprit = _first_invalid(module)
         if culprit is None:
             raise SourceError(str(error)) from error
@@ -135,7 +143,7 @@ def _first_invalid(op: Operation) -> tuple[Operation, str] | None:
                     return found
     try:
         op.verify(verify_nested_ops=False)
-    except VerifyException as error:
+    except (VerifyException, *_UNCHECKED) as error:
         cause = error.__cause__ if isinstance(error.__cause__, VerifyException) else error
         return op, str(cause)
     return None

@@ -37,18 +37,24 @@ class Strided:
 
 
 def strided(type: MemRefType) -> Strided | None:
-    """Sizes, strides and offset of a type; None where its layout is an affine map."""
+    """
+    Sizes, strides and offset of a type; None where its layout is an affine map. Raises
+    `VerifyException` where there is not one stride for each size.
+    """
     sizes = tuple(None if s == DYNAMIC_INDEX else s for s in type.get_shape())
     if isinstance(type.layout, StridedLayoutAttr):
-        return Strided(sizes, tuple(type.layout.get_strides()), type.layout.get_offset())
+        strides = tuple(type.layout.get_strides())
+        if len(strides) != len(sizes):
+            raise VerifyException(f"{type} must have {len(sizes)} strides, not {len(strides)}")
+        return Strided(sizes, strides, type.layout.get_offset())
     if not isinstance(type.layout, NoneAttr):
         return None
-    strides: list[Size] = []
-    stride: Size = 1
+    steps: list[Size] = []
+    step: Size = 1
     for size in reversed(sizes):
-        strides.insert(0, stride)
-        stride = times(stride, size)
-    return Strided(sizes, tuple(strides), 0)
+        steps.insert(0, step)
+        step = times(step, size)
+    return Strided(sizes, tuple(steps), 0)
 
 
 def verify_same_elements(source: MemRefType, result: MemRefType) -> None:

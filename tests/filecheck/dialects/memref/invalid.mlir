@@ -463,3 +463,11 @@ func.func @f(%a: memref<8xf32>) {
   %0 = memref.assume_alignment %a, -1 : memref<8xf32>
   return
 }
+
+// -----
+
+// CHECK: 'memref.subview': memref<2x2xf32, strided<[4]>> must have 2 strides, not 1
+func.func @f(%a: memref<4x4xf32>) {
+  %0 = memref.subview %a[0, 0] [2, 2] [1, 1] : memref<4x4xf32> to memref<2x2xf32, strided<[4]>>
+  return
+}
