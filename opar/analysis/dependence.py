@@ -28,7 +28,7 @@ from xdsl.ir import Operation, OpResult
 
 from opar.analysis.accesses import Access, AccessAnalysis, AccessKind
 from opar.analysis.aliasing import UNKNOWN, Root, RootKind
-from opar.analysis.live import Entry, LiveAccesses
+from opar.analysis.live import Entry, LiveAccesses, State
 from opar.dialects import gpu
 
 
@@ -148,8 +148,12 @@ def _record(i: int, access: Access, live: LiveAccesses) -> None:
     if access.writes:
         for entry in live.near(access.region):
             # Accesses of one operation are unordered among themselves.
-            if entry.number != i and meet(access, entry.access):
-                entry.covered = access.region.covers(entry.access.region)
+            if (
+                entry.number != i
+                and meet(access, entry.access)
+                and access.region.covers(entry.access.region)
+            ):
+                entry.state = State.GONE
     live.add(Entry(i, access))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import product
 
 from opar.analysis.accesses import Access
@@ -20,13 +21,24 @@ _MOST_CELLS = 64
 Cell = tuple[int, ...]
 
 
+class State(Enum):
+    """
+    Whether a later access has to look at an entry: LIVE; COVERED, a later write has taken its place
+    (or another branch runs), but it may come back; GONE for good.
+    """
+
+    LIVE = "live"
+    COVERED = "covered"
+    GONE = "gone"
+
+
 @dataclass(eq=False)
 class Entry:
-    """Operation `number` made `access`; `covered` once a later write has taken its place."""
+    """Node `number` made `access`."""
 
     number: int
     access: Access
-    covered: bool = False
+    state: State = State.LIVE
 
 
 @dataclass
@@ -54,18 +66,18 @@ class LiveAccesses:
         """Each live access whose region may meet `region`, once."""
         cells = self._cells_of(region)
         if cells is None:
-            self._all = [e for e in self._all if not e.covered]
-            yield from self._all
+            self._all = _present(self._all)
+            yield from _live(self._all)
             return
-        self._everywhere = [e for e in self._everywhere if not e.covered]
-        yield from self._everywhere
+        self._everywhere = _present(self._everywhere)
+        yield from _live(self._everywhere)
         seen: set[Entry] = set()
         for cell in cells:
             entries = self._cells.get(cell)
             if not entries:
                 continue
-            self._cells[cell] = entries = [e for e in entries if not e.covered]
-            for entry in entries:
+            self._cells[cell] = entries = _present(entries)
+            for entry in _live(entries):
                 if entry not in seen:
                     seen.add(entry)
                     yield entry
@@ -83,6 +95,14 @@ class LiveAccesses:
             ranges.append(range(low // step, high // step + 1))
             count *= len(ranges[-1])
         return list(product(*ranges)) if count <= _MOST_CELLS else None
+
+
+def _present(entries: list[Entry]) -> list[Entry]:
+    return [e for e in entries if e.state is not State.GONE]
+
+
+def _live(entries: list[Entry]) -> Iterator[Entry]:
+    return (e for e in entries if e.state is State.LIVE)
 
 
 def _extents(region: Region) -> tuple[int, ...] | None:
