@@ -12,10 +12,6 @@ Architectures", 2.1):
 An allocation counts as the first write of its root and a deallocation as the last one. TOKEN is the
 order that a token in the IR already gives. Tokens, streams, graph edges and buffer reuse all read
 the answer given here.
-
-For each root the accesses that later ones can still conflict with are kept; a write that covers
-them takes their place, as every later conflict with them is then implied by one with it. So the
-work grows with the number of live accesses of a root, not with the square of the operations.
 """
 
 from __future__ import annotations
@@ -24,12 +20,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from xdsl.ir import Operation, OpResult
+from xdsl.ir import Operation
 
 from opar.analysis.accesses import Access, AccessAnalysis, AccessKind
-from opar.analysis.aliasing import UNKNOWN, Root, RootKind
-from opar.analysis.live import Entry, LiveAccesses, State
-from opar.dialects import gpu
+from opar.analysis.aliasing import RootKind
 
 
 class HazardKind(Enum):
@@ -58,42 +52,6 @@ class Hazard:
         return f"{self.kind.name} on {self.before.root} ({regions})"
 
 
-@dataclass
-class Dependences:
-    """
-    The conflicts of a list of operations in program order.
-
-    `conflicts[i]` maps the number of each earlier operation that operation i conflicts with to the
-    hazards between them. Conflicts that a chain of others implies may be missing.
-    """
-
-    operations: Sequence[Operation]
-    conflicts: list[dict[int, list[Hazard]]]
-
-
-def analyse(operations: Sequence[Operation], accesses: AccessAnalysis) -> Dependences:
-    """All hazards between `operations`, which run in this order when nothing else is said."""
-    number = {op: i for i, op in enumerate(operations)}
-    live: dict[Root, LiveAccesses] = {}
-    conflicts: list[dict[int, list[Hazard]]] = []
-    for i, op in enumerate(operations):
-        found: dict[int, list[Hazard]] = {}
-        touched = accesses.accesses(op)
-        for access in touched:
-            for root in _overlapping(access.root, live, accesses):
-                _collect(access, live[root], found)
-        for access in touched:
-            _record(i, access, live.setdefault(access.root, LiveAccesses()))
-        for token in op.operands:
-            if isinstance(token.type, gpu.AsyncTokenType) and isinstance(token, OpResult):
-                before = number.get(token.op)
-                if before is not None:
-                    found.setdefault(before, []).append(Hazard(HazardKind.TOKEN))
-        found.pop(i, None)
-        conflicts.append(found)
-    return Dependences(operations, conflicts)
-
-
 def minimal(candidates: Iterable[int], ancestors: Sequence[int]) -> list[int]:
     """
     The candidates that no other candidate comes after, in order: the transitive reduction of the
@@ -110,51 +68,29 @@ def minimal(candidates: Iterable[int], ancestors: Sequence[int]) -> list[int]:
     return kept[::-1]
 
 
-def _overlapping(
-    root: Root, live: dict[Root, LiveAccesses], accesses: AccessAnalysis
-) -> list[Root]:
-    """The roots with live accesses whose memory can overlap that of `root`."""
-    if root.kind is RootKind.ALLOCATION:
-        return [r for r in (root, UNKNOWN) if r in live]
-    return [r for r in live if accesses.aliases.roots_may_alias(root, r)]
-
-
 def hazards_between(before: Operation, after: Operation, accesses: AccessAnalysis) -> list[Hazard]:
     """All hazards between two operations, the first earlier in the program."""
     found: list[Hazard] = []
     for a in accesses.accesses(before):
         for b in accesses.accesses(after):
-            overlap = accesses.aliases.roots_may_alias(a.root, b.root)
-            if (a.writes or b.writes) and overlap and meet(a, b):
-                found.append(Hazard(_kind(a, b), a, b))
+            if accesses.aliases.roots_may_alias(a.root, b.root):
+                conflict = hazard(a, b)
+                if conflict is not None:
+                    found.append(conflict)
     return found
+
+
+def hazard(before: Access, after: Access) -> Hazard | None:
+    """The hazard between two accesses of roots that may overlap, the first one earlier."""
+    if not (before.writes or after.writes) or not meet(before, after):
+        return None
+    return Hazard(_kind(before, after), before, after)
 
 
 def _kind(before: Access, after: Access) -> HazardKind:
     if not before.writes:
         return HazardKind.WAR
     return HazardKind.WAW if after.writes else HazardKind.RAW
-
-
-def _collect(access: Access, live: LiveAccesses, found: dict[int, list[Hazard]]) -> None:
-    for entry in live.near(access.region):
-        before = entry.access
-        if (before.writes or access.writes) and meet(access, before):
-            hazard = Hazard(_kind(before, access), before, access)
-            found.setdefault(entry.number, []).append(hazard)
-
-
-def _record(i: int, access: Access, live: LiveAccesses) -> None:
-    if access.writes:
-        for entry in live.near(access.region):
-            # Accesses of one operation are unordered among themselves.
-            if (
-                entry.number != i
-                and meet(access, entry.access)
-                and access.region.covers(entry.access.region)
-            ):
-                entry.state = State.GONE
-    live.add(Entry(i, access))
 
 
 _LIFETIME = (AccessKind.ALLOC, AccessKind.FREE)

@@ -58,7 +58,7 @@ func.func @global(%a: memref<8xf32>, %b: memref<8xf32>) {
   // CHECK-NEXT: gpu.wait [%[[B]]]
   func.return
 }
-// A token that leaves its loop is waited for inside, so that the host reads what was written.
+// The host waits behind a loop for what runs in it; the token that is there orders the iterations.
 // CHECK-LABEL: func.func @out_of_a_loop
 func.func @out_of_a_loop(%a: memref<8xi32>, %b: memref<8xi32>) -> i32 {
   %c0 = arith.constant 0 : index
@@ -70,10 +70,11 @@ func.func @out_of_a_loop(%a: memref<8xi32>, %b: memref<8xi32>) -> i32 {
     scf.yield %next : !gpu.async.token
   }
   %v = memref.load %b[%c0] : memref<8xi32>
-  // CHECK:      %[[N:[0-9a-z_]+]] = gpu.launch_func async [%t] @k::@read
-  // CHECK-NEXT: gpu.wait [%[[N]]]
-  // CHECK-NEXT: scf.yield %[[N]]
+  // CHECK:      %[[END:[0-9a-z_]+]], %[[R:[0-9a-z_]+]] = scf.for
+  // CHECK-NEXT: %[[N:[0-9a-z_]+]] = gpu.launch_func async [%t] @k::@read
+  // CHECK-NEXT: scf.yield %[[N]], %[[N]]
   // CHECK-NEXT: }
+  // CHECK-NEXT: gpu.wait [%[[R]]]
   // CHECK-NEXT: memref.load
   func.return %v : i32
 }

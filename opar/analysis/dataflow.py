@@ -1,0 +1,246 @@
+"""
+Conflicts between the operations of a function, found in program order through branches and loops.
+
+For each root the accesses that later ones can still conflict with are kept; a write that covers
+them takes their place, as every later conflict with them is then implied by one with it. So the
+work grows with the number of live accesses of a root, not with the square of the operations.
+
+- The branches of an operation do not see each other; what was covered in one may come back after.
+- The body of a loop is walked once. It sees, beside what came before the loop, what its own
+  operations did in *earlier iterations*, as nodes of their own; code behind the loop sees what
+  they did in *all iterations*. Regions that depend on the loop variable are the union over those
+  iterations (`opar.analysis.iterations`), so tiles that no two iterations share do not conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from opar.analysis.accesses import Access, AccessAnalysis
+from opar.analysis.aliasing import UNKNOWN, Root, RootKind
+from opar.analysis.control_flow import ControlFlow, Shape, Structure
+from opar.analysis.dependence import Hazard, HazardKind, hazard
+from opar.analysis.iterations import all_iterations, earlier_iterations, is_within
+from opar.analysis.live import Entry, LiveAccesses, State
+from opar.dialects import gpu
+
+
+@dataclass(frozen=True)
+class Node:
+    """
+    Executions of `op` that another operation can wait for: the last one before it (all of them
+    where `op` is in a loop that the other is not in) or, with `loop`, those in all earlier
+    iterations of a loop that both are in.
+    """
+
+    op: Operation
+    loop: Operation | None = None
+
+
+Conflicts = dict[int, list[Hazard]]
+
+
+@dataclass
+class Dependences:
+    """
+    The conflicts in a block and the structures in it. Nodes are numbered in program order; those of
+    a block are a `span` of numbers, and so are those for earlier iterations of a loop.
+
+    `conflicts[op]` maps each node that `op` conflicts with to the hazards between them. Conflicts
+    that a chain of others implies may be missing.
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    number: dict[Operation, int] = field(default_factory=dict)
+    earlier: dict[Operation, dict[int, int]] = field(default_factory=dict)
+    """For each loop: the node of an operation in it -> that of its earlier iterations."""
+    spans: dict[Block | Operation, range] = field(default_factory=dict)
+    conflicts: dict[Operation, Conflicts] = field(default_factory=dict)
+
+
+def analyse(block: Block, accesses: AccessAnalysis, flow: ControlFlow) -> Dependences:
+    """All hazards between the operations in `block`, structures in it included."""
+    walk = _Walk(accesses, flow)
+    walk.block(block)
+    return walk.found
+
+
+@dataclass
+class _Scope:
+    """What changed since a block was entered: the nodes are numbered from `first`."""
+
+    first: int
+    added: list[Entry] = field(default_factory=list)
+    covered: list[Entry] = field(default_factory=list)
+
+
+@dataclass
+class _Walk:
+    accesses: AccessAnalysis
+    flow: ControlFlow
+    found: Dependences = field(default_factory=Dependences)
+    live: dict[Root, LiveAccesses] = field(default_factory=dict)
+    scopes: list[_Scope] = field(default_factory=list)
+
+    def block(self, block: Block) -> None:
+        start = len(self.found.nodes)
+        for op in block.ops:
+            inner = self.flow.structure(op)
+            if inner is None:
+                self._step(op)
+            elif inner.is_loop:
+                self._loop(inner)
+            else:
+                self._branches(inner)
+        self.found.spans[block] = range(start, len(self.found.nodes))
+
+    def _node(self, op: Operation, loop: Operation | None = None) -> int:
+        self.found.nodes.append(Node(op, loop))
+        return len(self.found.nodes) - 1
+
+    def _step(self, op: Operation) -> None:
+        number = self.found.number[op] = self._node(op)
+        conflicts: Conflicts = {}
+        touched = self.accesses.accesses(op)
+        for access in touched:
+            for root in self._overlapping(access.root):
+                for entry in self.live[root].near(access.region):
+                    found = hazard(entry.access, access)
+                    if found is not None:
+                        conflicts.setdefault(entry.number, []).append(found)
+        for access in touched:
+            self._record(number, access)
+        for token in op.operands:
+            if isinstance(token.type, gpu.AsyncTokenType) and isinstance(token, OpResult):
+                before = self.found.number.get(token.op)
+                if before is not None:
+                    conflicts.setdefault(before, []).append(Hazard(HazardKind.TOKEN))
+        self.found.conflicts[op] = conflicts
+
+    def _overlapping(self, root: Root) -> list[Root]:
+        """The roots with live accesses whose memory can overlap that of `root`."""
+        if root.kind is RootKind.ALLOCATION:
+            return [r for r in (root, UNKNOWN) if r in self.live]
+        return [r for r in self.live if self.accesses.aliases.roots_may_alias(root, r)]
+
+    def _record(self, number: int, access: Access) -> None:
+        live = self.live.setdefault(access.root, LiveAccesses())
+        if access.writes:
+            for entry in live.near(access.region):
+                # Accesses of one operation are unordered among themselves.
+                if (
+                    entry.number != number
+                    and hazard(entry.access, access)
+                    and access.region.covers(entry.access.region)
+                ):
+                    self._cover(entry)
+        self._add(Entry(number, access))
+
+    def _add(self, entry: Entry) -> None:
+        root = entry.access.root
+        self.live.setdefault(root, LiveAccesses()).add(entry)
+        if self.scopes:
+            self.scopes[-1].added.append(entry)
+
+    def _cover(self, entry: Entry) -> None:
+        if self.scopes:
+            entry.state = State.COVERED
+            self.scopes[-1].covered.append(entry)
+        else:
+            entry.state = State.GONE
+
+    # Branches and loops
+
+    @contextmanager
+    def _scope(self) -> Iterator[_Scope]:
+        """A part of the program that may not run: what it covers of before comes back after it."""
+        scope = _Scope(len(self.found.nodes))
+        self.scopes.append(scope)
+        yield scope
+        self.scopes.pop()
+        scope.added = [e for e in scope.added if e.state is State.LIVE]
+        for entry in scope.covered:
+            entry.state = State.LIVE if entry.number < scope.first else State.GONE
+        scope.covered = [e for e in scope.covered if e.number < scope.first]
+
+    def _branches(self, inner: Structure) -> None:
+        scopes: list[_Scope] = []
+        for block in inner.blocks:
+            with self._scope() as scope:
+                self.block(block)
+            for entry in scope.added:
+                entry.state = State.COVERED
+            scopes.append(scope)
+        for scope in scopes:
+            for entry in scope.added:
+                entry.state = State.LIVE
+            if self.scopes:
+                self.scopes[-1].added += scope.added
+        if inner.runs and scopes:
+            self._cover_again(scopes)
+
+    def _cover_again(self, scopes: Sequence[_Scope]) -> None:
+        """What every one of `scopes`, of which one runs, has covered is covered behind them."""
+        for entry in scopes[0].covered:
+            if all(entry in other.covered for other in scopes[1:]):
+                self._cover(entry)
+
+    def _loop(self, inner: Structure) -> None:
+        loop = inner.op
+        before = [op for block in inner.blocks for op in self.flow.steps(block)]
+        start = len(self.found.nodes)
+        earlier = {op: self._node(op, loop) for op in before}
+        self.found.spans[loop] = range(start, len(self.found.nodes))
+        entries = [e for op in before for e in self._earlier_entries(op, earlier[op], loop)]
+        for entry in entries:
+            self.live.setdefault(entry.access.root, LiveAccesses()).add(entry)
+        with self._scope() as scope:
+            for block in inner.blocks:
+                # What the second block of `scf.while` covers comes back: the last round lacks it.
+                with self._scope() as part:
+                    self.block(block)
+                scope.added += part.added
+                scope.covered += part.covered if inner.shape is Shape.LOOP else ()
+        self.found.earlier[loop] = {self.found.number[op]: n for op, n in earlier.items()}
+        for entry in entries:
+            entry.state = State.GONE
+        for entry in scope.added:
+            self._leave_loop(entry, loop)
+        if inner.shape is Shape.LOOP and inner.runs:
+            self._cover_again([scope])
+
+    def _earlier_entries(self, op: Operation, number: int, loop: Operation) -> Iterator[Entry]:
+        for access in self.accesses.accesses(op):
+            if not self._is_new_each_time(access.root, loop):
+                region = earlier_iterations(access.region, loop, self.accesses)
+                if region is not None:
+                    yield Entry(number, replace(access, region=region))
+
+    def _leave_loop(self, entry: Entry, loop: Operation) -> None:
+        entry.state = State.GONE
+        if self._is_new_each_time(entry.access.root, loop):
+            return
+        region = all_iterations(entry.access.region, loop, self.accesses)
+        if region is not None:
+            self._add(Entry(entry.number, replace(entry.access, region=region)))
+
+    def _is_new_each_time(self, root: Root, loop: Operation) -> bool:
+        """Whether each iteration allocates memory of its own that no other sees."""
+        value = root.key
+        if root.kind is not RootKind.ALLOCATION or not isinstance(value, SSAValue):
+            return False
+        return is_within(value, loop) and not any(
+            value_root == root
+            for result in loop.results
+            if _is_memref(result)
+            for value_root in self.accesses.aliases.roots(result)
+        )
+
+
+def _is_memref(value: SSAValue) -> bool:
+    return isinstance(value.type, MemRefType | UnrankedMemRefType)

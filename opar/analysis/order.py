@@ -1,0 +1,388 @@
+"""
+Which operations each operation has to wait for, beyond what is complete or implied anyway.
+
+Sets of nodes (`opar.analysis.dataflow`) are bit masks. Two things are known at each place:
+
+- `ancestors[n]`: what is complete once node n is;
+- `complete`: what is complete when the host gets there, because it waited.
+
+"Complete" means that no execution so far still runs, so a node that has not run is complete too. A
+branch or loop that may not run tells nothing about what came before it; two branches together tell
+what both do. A loop is gone through twice: its first iteration knows nothing of earlier ones, what
+it finds then holds for each earlier iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.traits import IsTerminator
+
+from opar.analysis.control_flow import ControlFlow, Shape, Structure
+from opar.analysis.dataflow import Dependences
+from opar.analysis.dependence import HazardKind
+from opar.dialects import async_, gpu
+
+
+@dataclass
+class Order:
+    """
+    Walks a block; afterwards `needed[op]` are the nodes that `op` waits for, in order, none of them
+    implied by the others. For the operation `end`, behind which nothing may run any more, it is
+    what runs then. `is_asynchronous` tells which operations the host need not wait for.
+    """
+
+    end: Operation | None
+    found: Dependences
+    flow: ControlFlow
+    is_asynchronous: Callable[[Operation], bool]
+    needed: dict[Operation, list[int]] = field(default_factory=dict)
+    complete: int = 0
+
+    def __post_init__(self) -> None:
+        self.ancestors = [0] * len(self.found.nodes)
+        self.implied: dict[SSAValue, int] = {}
+        """For tokens that results or arguments of structures are: what they imply."""
+        self.done_by: dict[Operation, int] = {}
+        """For each `async.execute`: what is complete once it is awaited."""
+        self.groups: dict[SSAValue, list[SSAValue]] = {}
+
+    def block(self, block: Block) -> None:
+        """Find the waits in `block` and in the structures in it."""
+        for op in block.ops:
+            inner = self.flow.structure(op)
+            if inner is not None:
+                self._structure(inner)
+            elif op is self.end:
+                self._end(op)
+            else:
+                self._step(op)
+
+    # Operations
+
+    def _step(self, op: Operation) -> None:
+        number = self.found.number[op]
+        bit = 1 << number
+        conflicts = self.found.conflicts[op]
+        self._await(op)
+        given = 0
+        for value in op.operands:
+            if isinstance(value.type, gpu.AsyncTokenType):
+                given |= self._token(value, op)
+        if isinstance(op, gpu.WaitOp):
+            if op.async_token is None:
+                self.complete |= given | bit
+                return
+            needed: list[int] = []
+        else:
+            conflicting = [
+                n
+                for n, hazards in conflicts.items()
+                if not given >> n & 1 and any(h.kind is not HazardKind.TOKEN for h in hazards)
+            ]
+            needed = self.minimal(self._running(conflicting, op), op)
+        self.needed[op] = needed
+        below = self._closure(needed, op)
+        if isinstance(op, gpu.WaitOp) or self.is_asynchronous(op):
+            self.ancestors[number] = given | below | self.complete
+            self.complete &= ~bit
+            if isinstance(op, gpu.WaitOp) and not op.async_dependencies:
+                self.complete |= bit
+        else:
+            self.complete |= below | bit
+        for node in needed:
+            self.complete |= self._awaited(node, op)
+
+    def _end(self, op: Operation) -> None:
+        """Everything is waited for but the tokens that a function hands to its caller."""
+        handed = 0
+        if isinstance(op, func.ReturnOp):
+            for value in op.operands:
+                if isinstance(value.type, gpu.AsyncTokenType):
+                    handed |= self._token(value, op)
+        running = self._running(range(len(self.found.nodes)), op)
+        running = [n for n in running if not handed >> n & 1 and not self._waits_itself(n)]
+        self.needed[op] = self.minimal(running, op)
+        self.complete |= self._closure(self.needed[op], op)
+
+    def _running(self, candidates: Iterable[int], op: Operation) -> list[int]:
+        """Those of `candidates` that may still run when the host gets to `op`."""
+        at_end = op is self.end
+        return [
+            n
+            for n in candidates
+            if not self.complete >> n & 1
+            and not (at_end and self.found.nodes[n].loop is not None)
+            and (self.has_token(n) or (not at_end and self._apart(n, op) is not None))
+        ]
+
+    def has_token(self, node: int) -> bool:
+        """Whether the host need not wait for an execution of a node's operation."""
+        op = self.found.nodes[node].op
+        if isinstance(op, gpu.WaitOp):
+            return op.async_token is not None
+        return self.is_asynchronous(op)
+
+    # What is implied
+
+    def minimal(self, candidates: Iterable[int], op: Operation) -> list[int]:
+        """The candidates that no others imply where `op` is, in order: a transitive reduction."""
+        kept: list[int] = []
+        implied = 0
+        block = op.parent
+        for n in sorted(candidates, reverse=True):
+            if not implied >> n & 1:
+                kept.append(n)
+                is_near = self.found.nodes[n].op.parent is block
+                implied |= self.ancestors[n] if is_near else self._closure([n], op)
+        kept.reverse()
+        if any(self.found.nodes[n].op.parent is not op.parent for n in kept):
+            for n in list(kept):
+                others = [m for m in kept if m != n]
+                if self._closure(others, op) >> n & 1:
+                    kept = others
+        return kept
+
+    def _closure(self, nodes: Sequence[int], op: Operation) -> int:
+        """What is complete where `op` is once all of `nodes` are."""
+        found = 0
+        blocks: dict[Block, list[int]] = {}
+        for n in nodes:
+            node = self.found.nodes[n]
+            block = node.op.parent
+            if node.loop is not None or block is op.parent:
+                found |= self.ancestors[n] | 1 << n
+                continue
+            while block is not None and not _encloses(block, op):
+                parent = block.parent_op()
+                block = parent.parent if parent is not None else None
+            if block is not None:
+                blocks.setdefault(block, []).append(n)
+        for block, inside in blocks.items():
+            found |= self.implied_at_end(inside, block)
+        return found
+
+    def implied_at_end(self, nodes: Sequence[int], block: Block) -> int:
+        """What is complete at the end of `block` once all of `nodes`, which lie in it, are."""
+        found = 0
+        inner: dict[Operation, list[int]] = {}
+        for n in nodes:
+            op = self.found.nodes[n].op
+            item = block.find_ancestor_op_in_block(op)
+            if item is op or item is None:
+                found |= self.ancestors[n] | 1 << n
+            else:
+                inner.setdefault(item, []).append(n)
+        for item, inside in inner.items():
+            structure = self.flow.structure(item)
+            assert structure is not None
+            parts = {
+                b: self.implied_at_end(own, b) if own else 0
+                for b in structure.blocks
+                for own in [[n for n in inside if _encloses(b, self.found.nodes[n].op)]]
+            }
+            found |= self._behind(structure, parts)
+        return found
+
+    def _behind(self, structure: Structure, parts: dict[Block, int]) -> int:
+        """What holds behind a structure, given what holds at the end of its blocks."""
+        whole = self._span(*structure.blocks)
+        if structure.shape in (Shape.ONCE, Shape.EXECUTE):
+            (found,) = parts.values()
+            return found
+        if structure.shape is Shape.BRANCHES:
+            found = -1 if structure.runs else whole
+            for block, mask in parts.items():
+                found &= mask | whole & ~self._span(block)
+            return found
+        if structure.shape is Shape.WHILE:
+            return sum(mask & self._span(block) for block, mask in parts.items())
+        (found,) = parts.values()
+        outer = found & ~whole & ~self._span(structure.op)
+        return found & whole | (outer if structure.runs else 0)
+
+    def _span(self, *places: Block | Operation) -> int:
+        found = 0
+        for place in places:
+            span = self.found.spans[place]
+            found |= (1 << span.stop) - (1 << span.start)
+        return found
+
+    def _token(self, value: SSAValue, op: Operation) -> int:
+        """What the completion of a token implies."""
+        if value not in self.implied and isinstance(value, OpResult):
+            number = self.found.number.get(value.op)
+            return self._closure([number], op) if number is not None else 0
+        return self.implied.get(value, 0)
+
+    # Structures
+
+    def _structure(self, inner: Structure) -> None:
+        before = self.complete
+        if inner.is_loop:
+            self._loop(inner)
+        elif inner.shape is Shape.EXECUTE:
+            self._execute(inner)
+        else:
+            after: dict[Block, int] = {}
+            tokens: dict[Block, list[int]] = {}
+            for block in inner.blocks:
+                self.complete = before
+                self.block(block)
+                after[block] = self.complete
+                tokens[block] = self._yielded(block)
+            self.complete = self._behind(inner, after)
+            self.complete |= before if not inner.runs else 0
+            for i, result in enumerate(inner.op.results):
+                if isinstance(result.type, gpu.AsyncTokenType):
+                    masks = {b: found[i] for b, found in tokens.items()}
+                    self.implied[result] = self._behind(inner, masks)
+
+    def _yielded(self, block: Block) -> list[int]:
+        """What each value that a block yields implies."""
+        end = block.last_op
+        if end is None or not end.has_trait(IsTerminator):
+            return []
+        return [
+            self._token(v, end) if isinstance(v.type, gpu.AsyncTokenType) else 0
+            for v in end.operands
+        ]
+
+    def _loop(self, inner: Structure) -> None:
+        earlier = self.found.earlier[inner.op]
+        whole = self._span(*inner.blocks) | self._span(inner.op)
+        before = self.complete & ~whole
+        for n in earlier.values():
+            self.ancestors[n] = 0
+        _, after = self._iteration(inner, before)
+        for n, of_earlier in earlier.items():
+            block = self._block_of(inner, n)
+            implied = self.implied_at_end([n], block) & self._span(*inner.blocks)
+            self.ancestors[of_earlier] = _moved(implied & ~(1 << n), earlier)
+        first_end, end = self._again(inner, before | _moved(after, earlier))
+        if inner.shape is Shape.WHILE:  # the second block ran before the first did, or never
+            second = self._span(inner.blocks[1])
+            found = first_end & self._span(inner.blocks[0])
+            found |= sum(1 << n for n, e in earlier.items() if second >> n & first_end >> e & 1)
+            self.complete = before | first_end & ~whole | found
+        else:
+            found = end & self._span(*inner.blocks)
+            self.complete = before | found | (end & ~whole if inner.runs else 0)
+
+    def _again(self, inner: Structure, complete: int) -> tuple[int, int]:
+        """
+        Go through the body as an iteration that others came before. A token among the iteration
+        arguments implies of earlier iterations what it implies at the end of this one.
+        """
+        earlier = self.found.earlier[inner.op]
+        carried: dict[SSAValue, int] = {}
+        if inner.shape is Shape.LOOP:
+            yielded = self._yielded(inner.blocks[0])
+            carried = dict(zip(inner.blocks[0].args[1:], yielded, strict=False))
+        while True:
+            for argument, mask in carried.items():
+                self.implied[argument] = _moved(mask, earlier)
+            ends = self._iteration(inner, complete)
+            now = self._yielded(inner.blocks[0])
+            held = {
+                argument: sum(
+                    1 << n for n, e in earlier.items() if mask >> n & new >> n & new >> e & 1
+                )
+                for (argument, mask), new in zip(carried.items(), now, strict=False)
+            }
+            span = self._span(*inner.blocks)
+            if all(held[a] == mask & span for a, mask in carried.items()):
+                break
+            carried = held
+        for result, mask in zip(inner.op.results, carried.values(), strict=False):
+            self.implied[result] = mask & span
+        return ends
+
+    def _iteration(self, inner: Structure, complete: int) -> tuple[int, int]:
+        """Go through the body once; what is complete at the end of its first and last block."""
+        self.complete = complete
+        ends: list[int] = []
+        for block in inner.blocks:
+            self.block(block)
+            ends.append(self.complete)
+        return ends[0], ends[-1]
+
+    def _block_of(self, inner: Structure, node: int) -> Block:
+        op = self.found.nodes[node].op
+        return next(b for b in inner.blocks if _encloses(b, op))
+
+    # async.execute
+
+    def _execute(self, inner: Structure) -> None:
+        before = self.complete
+        self._await(inner.op)
+        (block,) = inner.blocks
+        self.block(block)
+        end = block.last_op
+        if end is not None and self._is_unused(inner.op):
+            span = self.found.spans[block]
+            running = [n for n in span if self.has_token(n) and not self.complete >> n & 1]
+            running = [n for n in running if self.found.nodes[n].loop is None]
+            self.needed[end] = self.minimal(running, end)
+            self.complete |= self._closure(self.needed[end], end)
+        self.done_by[inner.op] = self.complete
+        for result, mask in zip(inner.op.results[1:], self._yielded(block), strict=False):
+            self.implied[result] = mask
+        self.complete = before
+
+    def _is_unused(self, op: Operation) -> bool:
+        """Whether nobody awaits an `async.execute`: it waits for its own work."""
+        return not any(result.uses for result in op.results)
+
+    def _waits_itself(self, node: int) -> bool:
+        structures = self.flow.enclosing(self.found.nodes[node].op)
+        return any(s.shape is Shape.EXECUTE and self._is_unused(s.op) for s in structures)
+
+    def _apart(self, node: int, op: Operation) -> Operation | None:
+        """The outermost `async.execute` around a node that is not around `op`."""
+        found = None
+        for structure in self.flow.enclosing(self.found.nodes[node].op):
+            if structure.shape is Shape.EXECUTE and not structure.op.is_ancestor(op):
+                found = structure.op
+        return found
+
+    def _awaited(self, node: int, op: Operation) -> int:
+        """What is complete because `op`, which waits for `node`, awaits what it lies in."""
+        apart = self._apart(node, op)
+        return self.done_by.get(apart, 0) if apart is not None else 0
+
+    def _await(self, op: Operation) -> None:
+        """Note what `op` awaits, or starts after."""
+        match op:
+            case async_.AddToGroupOp():
+                self.groups.setdefault(op.group, []).append(op.operand)
+                return
+            case async_.AwaitAllOp():
+                awaited = self.groups.get(op.group, [])
+            case async_.AwaitOp():
+                awaited = [op.operand]
+                if op.result is not None:
+                    self.implied[op.result] = self.implied.get(op.operand, 0)
+            case async_.ExecuteOp():
+                awaited = list(op.operands)
+            case _:
+                return
+        for value in awaited:
+            if isinstance(value, OpResult):
+                self.complete |= self.done_by.get(value.op, 0)
+
+
+def _encloses(block: Block, op: Operation) -> bool:
+    return block.find_ancestor_op_in_block(op) is not None
+
+
+def _moved(mask: int, earlier: dict[int, int]) -> int:
+    """`mask` of an iteration, as the next one sees it."""
+    found = 0
+    for n, of_earlier in earlier.items():
+        if mask >> n & 1:
+            found |= 1 << of_earlier
+    return found

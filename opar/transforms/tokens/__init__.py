@@ -1,0 +1,1 @@
+"""How `gpu-async-dataflow` writes tokens into the IR."""

@@ -1,0 +1,111 @@
+"""
+Which tokens go through which structure: the plan, made before the IR changes.
+
+An operation outside a structure (a branch, a loop) that waits for one inside needs a token among
+the structure's results; one that waits for earlier iterations needs one among the iteration
+arguments. Each such token is a *slot*. Operations for which the same others wait share a slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, Operation
+
+from opar.analysis.control_flow import ControlFlow, Shape, Structure
+from opar.analysis.dataflow import Dependences
+from opar.analysis.order import Order
+
+
+@dataclass
+class Slot:
+    """
+    A token that stands for `nodes`. At the end of each block of the structure it is the join of
+    those of `sources` and, where the block `carries` it, of what the slot held before.
+    """
+
+    nodes: list[int]
+    sources: dict[Block, list[int]]
+    carries: dict[Block, bool]
+
+
+@dataclass
+class Plan:
+    """The slots of each structure, and the structures around each node, innermost first."""
+
+    slots: dict[Operation, list[Slot]] = field(default_factory=dict)
+    around: dict[int, list[Structure]] = field(default_factory=dict)
+
+    def slot_of(self, op: Operation, node: int) -> int:
+        """The number of the slot of structure `op` that stands for `node`."""
+        return next(i for i, s in enumerate(self.slots[op]) if node in s.nodes)
+
+
+def plan(found: Dependences, order: Order, flow: ControlFlow) -> Plan:
+    """The slots that the waits of `order` need."""
+    result = Plan()
+    structures: dict[Operation, Structure] = {}
+    users: dict[Operation, dict[int, dict[tuple[Operation, bool], None]]] = {}
+    for op, nodes in order.needed.items():
+        for n in nodes:
+            node = found.nodes[n]
+            base = n if node.loop is None else found.number[node.op]
+            result.around.setdefault(base, list(flow.enclosing(node.op)))
+            for structure in _crossed(result.around[base], found, n, op):
+                if structure.shape is Shape.EXECUTE and not order.has_token(n):
+                    continue  # the token of the `async.execute` itself is awaited
+                structures[structure.op] = structure
+                wanted = users.setdefault(structure.op, {}).setdefault(base, {})
+                wanted[op, node.loop is not None] = None
+    for op, wanted in users.items():
+        groups: dict[frozenset[tuple[Operation, bool]], list[int]] = {}
+        for n in sorted(wanted):
+            groups.setdefault(frozenset(wanted[n]), []).append(n)
+        result.slots[op] = [_slot(structures[op], nodes, found, order) for nodes in groups.values()]
+    return result
+
+
+def crosses(structure: Structure, found: Dependences, node: int, user: Operation) -> bool:
+    """Whether a token goes from one block of a loop to the other within an iteration."""
+    if structure.shape is not Shape.WHILE:
+        return False
+    first, second = structure.blocks
+    return node in found.spans[first] and _within(second, user)
+
+
+def _crossed(
+    around: list[Structure], found: Dependences, node: int, user: Operation
+) -> Iterator[Structure]:
+    """The structures that the token of a node has to leave, or go around in, to reach `user`."""
+    loop = found.nodes[node].loop
+    for structure in around:
+        if structure.op.is_ancestor(user):
+            if structure.op is loop or (loop is None and crosses(structure, found, node, user)):
+                yield structure
+            if loop is None or structure.op is loop:
+                return
+        else:
+            yield structure
+
+
+def _slot(structure: Structure, nodes: list[int], found: Dependences, order: Order) -> Slot:
+    earlier = found.earlier.get(structure.op, {})
+    sources: dict[Block, list[int]] = {}
+    carries: dict[Block, bool] = {}
+    before: list[int] = []  # what the slot holds at the start of a block
+    if structure.is_loop:
+        before = [earlier[n] for n in nodes]
+    for block in structure.blocks:
+        own = [n for n in nodes if _within(block, found.nodes[n].op)]
+        end = block.last_op
+        sources[block] = order.minimal(own, end) if end is not None else own
+        implied = order.implied_at_end(sources[block], block)
+        carries[block] = any(not implied >> n & 1 for n in before)
+        if structure.is_loop:
+            before = [*before, *own]
+    return Slot(nodes, sources, carries)
+
+
+def _within(block: Block, op: Operation) -> bool:
+    return block.find_ancestor_op_in_block(op) is not None
