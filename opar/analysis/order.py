@@ -329,6 +329,8 @@ class Order:
             self.needed[end] = self.minimal(running, end)
             self.complete |= self._closure(self.needed[end], end)
         self.done_by[inner.op] = self.complete
+        for n in self.found.spans[block]:
+            self.ancestors[n] |= self.complete  # who waits for it awaits all of this
         for result, mask in zip(inner.op.results[1:], self._yielded(block), strict=False):
             self.implied[result] = mask
         self.complete = before

@@ -42,16 +42,31 @@ class GpuAsyncDataflowPass(ModulePass):
         gpu.wait [%2]
         return %s
 
-    For each block of a host function, in program order:
+    In program order:
 
     1. an asynchronous operation (launch, memcpy, memset, alloc, dealloc) gets the token of each
        earlier operation that it conflicts with (`opar.analysis.dependence`) and that no other of
        its dependencies already waits for; tokens that it had stay;
     2. any other operation runs on the host: a `gpu.wait` on what it conflicts with goes before it
-       (a deallocation by the host moves to the end of the block first, so that the host does not
+       (a deallocation by the host moves to the end of its block first, so that the host does not
        wait for it in the middle);
-    3. what is still running at the end of the block is waited for once, before the terminator
-       and these deallocations.
+    3. what is still running at the end of the function is waited for once, before the return
+       and these deallocations;
+    4. tokens go through control flow. Behind an `scf.if`, `affine.if`, `scf.index_switch` or
+       `scf.execute_region` they are results. In an `scf.for`, `affine.for` or `scf.while` what an
+       iteration needs of earlier ones is an iteration argument; iterations that do not conflict
+       do not wait for each other, and a join stands for them behind the loop::
+
+           %none = gpu.wait async
+           %all = scf.for %i = ... iter_args(%before = %none) -> (!gpu.async.token) {
+             %0 = gpu.launch_func async @k::@tile ... args(%a, %i)
+             %1 = gpu.wait async [%before, %0]
+             scf.yield %1
+           }
+
+       Out of an `async.execute` they come as `!async.value<!gpu.async.token>`, awaited where they
+       are needed; one that nobody awaits waits for its own work at its end. Around other
+       operations with regions, and for `single-use-tokens`, the host waits.
 
     `opar-opt --remarks` (the logger `opar.remarks`) says for each edge which buffer, elements and
     hazard made it.
