@@ -54,7 +54,7 @@ def compile_text(text: str, name: str, options: Options) -> Artifact:
     _run_passes(ctx, module, options)
     function = choose_entry(module, entry)
     accesses = AccessAnalysis(AliasAnalysis(options.assume_noalias))
-    names, code = _compile_kernels(function, options)
+    names, code = _compile_kernels(module, options)
     schedule, origins = build_schedule(function, names, accesses)
     wanted = options.verify_schedule
     if wanted or (wanted is None and len(schedule.operations) <= SMALL):
@@ -122,11 +122,11 @@ def _vector_bits() -> int:
 
 
 def _compile_kernels(
-    function: func.FuncOp, options: Options
+    program: builtin.ModuleOp, options: Options
 ) -> tuple[dict[str, str], tuple[KernelCode, ...]]:
-    """Compile the gpu.modules that `function` launches from."""
+    """Compile the gpu.modules that the functions of `program` launch from."""
     modules: dict[gpu.ModuleOp, None] = {}
-    for op in function.walk():
+    for op in program.walk():
         if isinstance(op, gpu.LaunchFuncOp):
             kernel = SymbolTable.lookup_symbol(op, op.kernel)
             parent = kernel.parent_op() if kernel is not None else None

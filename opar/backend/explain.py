@@ -32,13 +32,13 @@ def explain(artifact: Artifact, earlier: int, later: int, assume_noalias: bool =
     first, second = (
         f"step {n} ({schedule.detail(schedule.operations[n])})" for n in (earlier, later)
     )
-    hazards = hazards_between(origins[earlier], origins[later], accesses)
+    hazards = hazards_between(origins[earlier].op, origins[later].op, accesses)
     ordered = completed_before(schedule)[later] >> earlier & 1
     reasons = "; ".join(dict.fromkeys(map(str, hazards)))
     if hazards:
         how = "directly" if earlier in schedule.tokens[later] else "through others"
         return f"{second} waits for {first}, {how}: {reasons}"
-    why = _no_conflict(origins[earlier], origins[later], accesses)
+    why = _no_conflict(origins[earlier].op, origins[later].op, accesses)
     if ordered:
         return f"{second} runs after {first} only because others are between them: {why}"
     return f"{second} does not wait for {first}: {why}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opar.backend import cache
 from opar.backend.arguments import any_written_overlap, bind
 from opar.backend.artifact import Artifact
-from opar.backend.device import Device, Kernel
+from opar.backend.device import Device, Kernel, Memory
 from opar.backend.executor import execute
 from opar.backend.schedule import Schedule
 from opar.errors import DeviceError, OptionError
@@ -143,6 +143,7 @@ class Program:
         self._use_cache = use_cache
         self._verify_schedule = verify_schedule
         self._loaded: dict[bool, tuple[Artifact, dict[str, Kernel]]] = {}
+        self._globals: dict[str, Memory] = {}
         self.from_cache = False
         """Whether the program came from the cache."""
         self._version(assume_noalias=True)
@@ -153,7 +154,7 @@ class Program:
         bound = bind(artifact.schedule, arguments, self.device.kind == "cuda")
         if any_written_overlap(artifact.schedule, bound):
             artifact, kernels = self._version(assume_noalias=False)
-        results = execute(artifact.schedule, self.device, kernels, bound)
+        results = execute(artifact.schedule, self.device, kernels, bound, self._globals)
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None

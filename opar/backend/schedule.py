@@ -3,19 +3,29 @@ A `Schedule`: the flat list of operations that a host function stands for.
 
 It is what a device runs. It holds no IR and imports none, so a cached program starts without xDSL.
 
-- `scalars` is a straight-line program of integers and floats, evaluated at each call: constants,
-  arguments, sizes of arguments and arithmetic on them. Everything else names a scalar by its place.
+- `scalars` are integers and floats: constants, arguments, sizes of arguments and arithmetic on
+  them. Everything else names a scalar by its place. Most are evaluated at the start of a call;
+  those that are `late` get their value where a `Compute`, `Load` or `Move` stands.
 - `buffers` are the memory the operations work on; a `View` is a part of one, in elements.
-- `operations` are in program order. Operations on one stream run in that order; `dependencies` are
-  those of other streams (and, for a `Wait` of the host, of all streams) that must be complete
-  before. They follow the tokens of the IR; joins (`gpu.wait async`) are resolved away.
+- `operations` are in program order, unless a `Jump` or `Branch` says where to go on.
+- Without jumps, operations on one stream run in order, and `dependencies` are those of other
+  streams (and, for a `Wait` of the host, of all streams) that must be complete before.
+- With jumps, streams are chosen as the operations run, and `dependencies` are all that the tokens
+  say: of a step that ran more than once, the last time. Tokens that go through results, iteration
+  arguments or block arguments are in token registers, which a `Move` assigns.
+
+Dependencies follow the tokens of the IR; joins (`gpu.wait async`) are resolved away.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 Number = int | float
+
+MAX_STREAMS = 16
+"""The most streams that a call uses where they are chosen as it runs."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +34,18 @@ class Scalar:
     One step of the scalar program: `operator` applied to earlier scalars.
 
     `operator` is `constant` (value), `argument` (number), `size` or `stride` (of dimension
-    `immediate[1]` of argument `immediate[0]`), or a key of `opar.backend.scalars.OPERATORS`.
-    `width` is that of an integer in bits (64 for an index), None for a float.
+    `immediate[1]` of argument `immediate[0]`), `register` (assigned by a `Move` or `Load`), or a
+    key of `opar.backend.scalars.OPERATORS`. `width` is that of an integer in bits (64 for an
+    index), None for a float, whose type is `float_type` (`f32`, ...). A `late` scalar is not
+    evaluated at the start of a call.
     """
 
     operator: str
     operands: tuple[int, ...] = ()
     immediate: object = None
     width: int | None = None
+    float_type: str | None = None
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,11 +71,13 @@ class Argument:
 @dataclass(frozen=True)
 class Buffer:
     """
-    Memory of one allocation or argument.
+    Memory of one allocation, argument or global, or a register: whatever was moved there last.
 
     `on_device` tells GPU memory from host memory. `argument` is the number of the argument that
     this is, `stages` that of the argument whose contents it holds, `result` that of the result.
-    `size` are the places of the scalars whose product is its size in elements.
+    `size` are the places of the scalars whose product is its size in elements. A global has the
+    name `symbol` and lives as long as the program; `content` are its first bytes, None where they
+    are not initialised.
     """
 
     name: str
@@ -71,6 +87,9 @@ class Buffer:
     argument: int | None = None
     stages: int | None = None
     result: int | None = None
+    is_register: bool = False
+    symbol: str | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -87,13 +106,15 @@ class View:
 class Operation:
     """
     One step. `stream` is None for a step of the host itself. The host waits for the step itself
-    if `blocking` (an operation without a token). `name` and `location` are for people.
+    if `blocking` (an operation without a token). `registers` are the token registers whose steps
+    must be complete before, like `dependencies`. `name` and `location` are for people.
     """
 
     name: str
     location: str
     stream: int | None = None
     dependencies: tuple[int, ...] = ()
+    registers: tuple[int, ...] = ()
     blocking: bool = False
 
 
@@ -147,6 +168,81 @@ class Wait(Operation):
     """The host waits for the dependencies."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Compute(Operation):
+    """The host evaluates the scalars at `places`, in this order."""
+
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load(Operation):
+    """The host reads one element, at the indices in `indices`, into the scalar at `place`."""
+
+    source: View
+    indices: tuple[int, ...]
+    place: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store(Operation):
+    """The host writes the scalar at `value` to one element."""
+
+    target: View
+    indices: tuple[int, ...]
+    value: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rebase(Operation):
+    """Buffer register `target` becomes the memory from byte `shift` of `source` on."""
+
+    target: int
+    source: View
+    shift: int
+
+
+@dataclass(frozen=True)
+class TokenMove:
+    """Token register `target` becomes the join of steps and token registers; all may be none."""
+
+    target: int
+    steps: tuple[int, ...]
+    registers: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Move(Operation):
+    """Assign registers, all at the same time: pairs (target, source) of scalars and buffers."""
+
+    scalars: tuple[tuple[int, int], ...] = ()
+    buffers: tuple[tuple[int, int], ...] = ()
+    tokens: tuple[TokenMove, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jump(Operation):
+    """Go on at step `target`; the number of steps is the end."""
+
+    target: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch(Operation):
+    """Go on at step `target` if the scalar at `condition` is false, else with the next step."""
+
+    condition: int
+    target: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assert(Operation):
+    """End the call with an error that says `message` if the scalar at `condition` is false."""
+
+    condition: int
+    message: str
+
+
 @dataclass(frozen=True)
 class Result:
     """One result of the entry function: a view, or a scalar with its dtype."""
@@ -169,62 +265,59 @@ class Schedule:
     tokens: tuple[tuple[int, ...], ...] = field(default=())
     """For each operation, those whose tokens it takes: the edges of the token graph."""
 
+    @cached_property
+    def has_jumps(self) -> bool:
+        """Whether steps may run more than once, or not at all."""
+        return any(isinstance(op, Jump | Branch) for op in self.operations)
+
     @property
     def streams(self) -> int:
-        """The number of streams."""
-        return 1 + max((op.stream for op in self.operations if op.stream is not None), default=-1)
+        """The number of streams; with jumps, the most that a call uses."""
+        found = 1 + max((op.stream for op in self.operations if op.stream is not None), default=-1)
+        return MAX_STREAMS if self.has_jumps and found else found
 
     @property
     def recorded(self) -> frozenset[int]:
         """The operations after which an event is recorded, because another stream waits."""
-        return frozenset(d for op in self.operations for d in op.dependencies)
+        found = {d for op in self.operations for d in op.dependencies}
+        for op in self.operations:
+            if isinstance(op, Move):
+                found.update(d for move in op.tokens for d in move.steps)
+        return frozenset(found)
 
     def counts(self) -> dict[str, int]:
         """How many operations of each kind there are: `launches`, `copies`, `waits`, ..."""
-        names = {Launch: "launches", Copy: "copies", Fill: "fills", Alloc: "allocations"}
-        names |= {Free: "frees", Wait: "waits"}
-        found = dict.fromkeys(names.values(), 0)
+        found = dict.fromkeys(_COUNTED.values(), 0)
         for op in self.operations:
-            found[names[type(op)]] += 1
+            found[_COUNTED[type(op)]] += 1
         return found
 
     def describe(self) -> str:
         """The schedule as a table in text, one operation a line."""
-        lines = [f"schedule @{self.entry}: {len(self.operations)} operations, "]
-        lines[0] += f"{self.streams} stream{'s' if self.streams != 1 else ''}"
-        recorded = self.recorded
-        for i, op in enumerate(self.operations):
-            stream = "host" if op.stream is None else f"stream {op.stream}"
-            line = f"  {i:>3}  {stream:<9}  {type(op).__name__.lower():<6} {self.detail(op)}"
-            if op.dependencies:
-                line += f"  after {', '.join(map(str, op.dependencies))}"
-            if i in recorded:
-                line += "  [event]"
-            lines.append(f"{line}  {op.location}".rstrip())
-        return "\n".join(lines)
+        from opar.backend.describe import describe
+
+        return describe(self)
 
     def detail(self, op: Operation) -> str:
         """What `op` works on, for people: buffers with sizes, kernel with grid and block."""
-        if isinstance(op, Alloc | Free):
-            buffer = self.buffers[op.buffer]
-            sizes = "x".join(self._show(s) for s in buffer.size)
-            return f"{buffer.name}: {sizes + 'x' if sizes else ''}{buffer.dtype}"
-        if isinstance(op, Copy):
-            return f"{self.buffers[op.source.buffer].name} -> {self.buffers[op.target.buffer].name}"
-        if isinstance(op, Fill):
-            return f"{self.buffers[op.target.buffer].name} = {self._show(op.value)}"
-        if isinstance(op, Launch):
-            grid = "x".join(self._show(s) for s in op.grid)
-            block = "x".join(self._show(s) for s in op.block)
-            names = [
-                self.buffers[a.buffer].name if isinstance(a, View) else self._show(a)
-                for a in op.arguments
-            ]
-            return f"{op.name}<{grid}, {block}>({', '.join(names)})"
-        return op.name
+        from opar.backend.describe import detail
 
-    def _show(self, place: int) -> str:
-        scalar = self.scalars[place]
-        if scalar.operator == "constant":
-            return str(scalar.immediate)
-        return f"${place}"
+        return detail(self, op)
+
+
+_COUNTED: dict[type[Operation], str] = {
+    Launch: "launches",
+    Copy: "copies",
+    Fill: "fills",
+    Alloc: "allocations",
+    Free: "frees",
+    Wait: "waits",
+    Load: "loads",
+    Store: "stores",
+    Compute: "computations",
+    Move: "moves",
+    Rebase: "views",
+    Jump: "jumps",
+    Branch: "branches",
+    Assert: "assertions",
+}

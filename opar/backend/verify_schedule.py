@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation
-
 from opar.analysis.accesses import Access, AccessAnalysis, AccessKind
 from opar.analysis.aliasing import AliasAnalysis
 from opar.analysis.dependence import meet
+from opar.backend.build_state import Origin
 from opar.backend.schedule import Alloc, Free, Schedule, Wait
 from opar.errors import ScheduleError
 
@@ -24,16 +23,18 @@ SMALL = 256
 
 
 def verify_schedule(
-    schedule: Schedule, operations: Sequence[Operation], accesses: AccessAnalysis
+    schedule: Schedule, origins: Sequence[Origin], accesses: AccessAnalysis
 ) -> None:
     """
     Raise `ScheduleError` for the first two steps that conflict and may run at the same time.
-    `operations[i]` is the operation of the IR that step i comes from.
+    `origins[i]` is the operation of the IR that step i comes from.
     """
+    if schedule.has_jumps:
+        return
     before = completed_before(schedule)
     touched = [
-        [a for a in accesses.accesses(op) if a.kind in (AccessKind.READ, AccessKind.WRITE)]
-        for op in operations
+        [a for a in accesses.accesses(o.op) if a.kind in (AccessKind.READ, AccessKind.WRITE)]
+        for o in origins
     ]
     for after, step in enumerate(schedule.operations):
         if isinstance(step, Alloc | Free | Wait):

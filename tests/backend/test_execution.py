@@ -121,12 +121,6 @@ def test_bf16_rounds_to_even() -> None:
         ("func.func @f(%x: f32) -> f32 { return %x : f32 }", (10**400,), ArgumentError),
         ("func.func @f(%x: ui8) { return }", (1,), UnsupportedError),
         (
-            "func.func @f(%c: i1, %a: memref<4xf32>) -> memref<4xf32> {\n"
-            "  %s = arith.select %c, %a, %a : memref<4xf32>\n  return %s : memref<4xf32>\n}",
-            (True, np.zeros(4, np.float32)),
-            UnsupportedError,
-        ),
-        (
             "func.func @f() -> memref<4611686018427387904xf32> {\n"
             "  %a = memref.alloc() : memref<4611686018427387904xf32>\n"
             "  return %a : memref<4611686018427387904xf32>\n}",
