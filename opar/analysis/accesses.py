@@ -13,66 +13,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import (
     DefaultResource,
     EffectInstance,
     IsTerminator,
     MemoryEffect,
-    MemoryEffectKind,
     RecursiveMemoryEffect,
     get_effects,
 )
 
-from opar.analysis.aliasing import UNKNOWN, AliasAnalysis, Root, RootKind
+from opar.analysis.access import OF_EFFECT, Access, AccessKind
+from opar.analysis.aliasing import OUTPUT, UNKNOWN, AliasAnalysis, Root, RootKind
 from opar.analysis.body import (
     HOST_SYMBOL,
-    KERNEL_SYMBOL,
     Body,
-    ids_of,
     integer_map,
     integer_set,
     symbols_of,
 )
+from opar.analysis.kernel_summary import KernelAccess, summarise
 from opar.analysis.region import WHOLE, Region, box_region, region_of
 from opar.analysis.symbolic import Expressions, coordinates
-from opar.dialects import gpu
-
-
-class AccessKind(Enum):
-    """What an operation does to a region. Everything but READ orders like a write."""
-
-    READ = "read"
-    WRITE = "write"
-    ALLOC = "alloc"
-    FREE = "free"
-
-
-@dataclass(frozen=True)
-class Access:
-    """One operation reads, writes, allocates or frees `region` of `root`."""
-
-    root: Root
-    kind: AccessKind
-    region: Region = WHOLE
-
-    @property
-    def writes(self) -> bool:
-        """Whether the access orders like a write."""
-        return self.kind is not AccessKind.READ
-
-
-_KINDS = {
-    MemoryEffectKind.READ: AccessKind.READ,
-    MemoryEffectKind.WRITE: AccessKind.WRITE,
-    MemoryEffectKind.ALLOC: AccessKind.ALLOC,
-    MemoryEffectKind.FREE: AccessKind.FREE,
-}
+from opar.dialects import gpu, memref
 
 # Operations of these dialects touch memory only through memref operands, whatever they declare.
 _VALUE_DIALECTS = frozenset(("arith", "math", "index", "complex", "vector", "affine", "ub"))
@@ -83,21 +50,17 @@ _NO_ACCESS = frozenset(("gpu.barrier", "gpu.wait", "func.func", "gpu.module", "m
 # Hold operations and touch nothing themselves, though they declare no effects.
 _CONTAINERS = frozenset(("builtin.module", "gpu.func", "scf.execute_region", "memref.alloca_scope"))
 
-_EVERYTHING = (Access(UNKNOWN, AccessKind.WRITE),)
+# The body of an atomic update has no effects.
+_ATOMIC = (memref.AtomicRMWOp, memref.GenericAtomicRMWOp)
+
+_PRINTS = frozenset(("gpu.printf", "vector.print"))
+
+_PRINTED = Access(OUTPUT, AccessKind.WRITE)
+_EVERYTHING = (Access(UNKNOWN, AccessKind.WRITE), _PRINTED)
 
 
-@dataclass(frozen=True, eq=False)
-class KernelAccess:
-    """
-    A kernel touches parameter `index`: the elements `set`, over symbols `sa0`, ... (its other
-    parameters), `sb0`, ... (block sizes) and `sg0`, ... (grid sizes); None for all of them. Without
-    a parameter it touches `root`, which is a global or unknown.
-    """
-
-    index: int
-    kind: AccessKind
-    set: isl.Set | None
-    root: Root | None = None
+COMMUTING_ATOMICS = "opar.commuting_atomics"
+"""On a module: its tokens let atomic updates of one operator change places."""
 
 
 def _is_memref(value: SSAValue) -> bool:
@@ -106,9 +69,13 @@ def _is_memref(value: SSAValue) -> bool:
 
 @dataclass
 class AccessAnalysis:
-    """Accesses of operations; kernels are summarised once, regions kept by what they depend on."""
+    """
+    Accesses of operations; kernels are summarised once, regions kept by what they depend on.
+    `commuting_atomics`: atomic updates of one operator whose results are unused may change places.
+    """
 
     aliases: AliasAnalysis = field(default_factory=AliasAnalysis)
+    commuting_atomics: bool = False
     _kernels: dict[gpu.FuncOp, tuple[KernelAccess, ...]] = field(default_factory=dict)
     _regions: dict[object, Region | None] = field(default_factory=dict)
     _values: dict[str, SSAValue] = field(default_factory=dict)
@@ -120,7 +87,7 @@ class AccessAnalysis:
         """The accesses of `op` and of all operations in its regions, without repeats."""
         if isinstance(op, gpu.LaunchFuncOp):
             found = self._launch_accesses(op)
-        elif op.regions and op.name not in _NO_ACCESS:
+        elif op.regions and op.name not in _NO_ACCESS and not isinstance(op, _ATOMIC):
             found = (*self._effects_beside_regions(op), *self._nested_accesses(op))
         else:
             found = self._own_accesses(op)
@@ -130,7 +97,9 @@ class AccessAnalysis:
         """What `kernel` does to its parameters."""
         summary = self._kernels.get(kernel)
         if summary is None:
-            summary = self._kernels[kernel] = tuple(_summarise(kernel, self))
+            summary = self._kernels[kernel] = tuple(
+                summarise(kernel, self.aliases, self.accesses, self.commuting_atomics)
+            )
         return summary
 
     # Launches
@@ -147,18 +116,16 @@ class AccessAnalysis:
             return
         for touched in self.kernel_accesses(kernel):
             if touched.root is not None:
-                yield Access(touched.root, touched.kind)
+                yield Access(touched.root, touched.kind, operator=touched.operator)
                 continue
             operand = op.kernel_operands[touched.index]
             roots = self.aliases.roots(operand)
-            region = self._launched_region(op, kernel, touched) if len(roots) == 1 else WHOLE
+            region = self._launched_region(op, touched) if len(roots) == 1 else WHOLE
             if region is not None:
                 for root in roots:
-                    yield Access(root, touched.kind, region)
+                    yield Access(root, touched.kind, region, touched.operator)
 
-    def _launched_region(
-        self, op: gpu.LaunchFuncOp, kernel: gpu.FuncOp, touched: KernelAccess
-    ) -> Region | None:
+    def _launched_region(self, op: gpu.LaunchFuncOp, touched: KernelAccess) -> Region | None:
         """The elements of the root that one launch touches; None for no element at all."""
         operand = op.kernel_operands[touched.index]
         if touched.set is None:
@@ -166,7 +133,7 @@ class AccessAnalysis:
         numbers = self._launch_numbers(op, touched.set)
         # Operands that are no views share a region: its coordinates are those of any root.
         view = None if self.aliases.is_root(operand) else operand
-        key = kernel, touched.index, touched.kind, tuple(sorted(numbers.items())), view
+        key = touched, tuple(sorted(numbers.items())), view
         if key not in self._regions:
             self._regions[key] = self._through_views(
                 self._instantiated(touched.set, numbers), operand
@@ -230,6 +197,11 @@ class AccessAnalysis:
     def _own_accesses(self, op: Operation) -> Iterable[Access]:
         if op.name in _NO_ACCESS:
             return ()
+        if op.name in _PRINTS:
+            return (_PRINTED,)
+        element = self._element_accesses(op)
+        if element is not None:
+            return element
         effects = get_effects(op)
         if effects is None:
             if op.has_trait(IsTerminator):
@@ -245,11 +217,10 @@ class AccessAnalysis:
     ) -> Iterable[Access]:
         memrefs = [v for v in (*op.operands, *op.results) if _is_memref(v)]
         found: list[Access] = []
-        element = self._host_element(op)
         for effect in sorted(effects, key=lambda e: e.kind.value):
             if not isinstance(effect.resource, DefaultResource):
                 continue  # an order that is not that of memory, as the host's
-            kind = _KINDS[effect.kind]
+            kind = OF_EFFECT[effect.kind]
             if isinstance(effect.value, SSAValue):
                 touched = [effect.value]
             elif memrefs:
@@ -260,20 +231,23 @@ class AccessAnalysis:
                 roots = self.aliases.roots(value)
                 region = WHOLE
                 if kind in (AccessKind.READ, AccessKind.WRITE) and len(roots) == 1:
-                    region = element if element is not None else self._view_region(value)
+                    region = self._view_region(value)
                 found += (Access(root, kind, region) for root in roots)
         return found
 
-    def _host_element(self, op: Operation) -> Region | None:
-        """The element that a load or store of the host touches; None for anything else."""
-        body = Body(self.host)
+    def _element_accesses(self, op: Operation) -> list[Access] | None:
+        """What a load, store or atomic update of one element does; None for anything else."""
+        body = Body(self.host, self.commuting_atomics)
         if not body.access(op):
             return None
-        touch = body.touches[0]
+        (touch,) = body.touches
+        roots = self.aliases.roots(touch.buffer)
         rank = _rank(touch.buffer)
-        if touch.elements is None or rank is None or not self.aliases.is_root(touch.buffer):
-            return WHOLE
-        return region_of(integer_set(touch.elements, rank, self.host, HOST_SYMBOL)) or WHOLE
+        region = WHOLE
+        if touch.elements is not None and rank is not None and self.aliases.is_root(touch.buffer):
+            found = integer_set(touch.elements, rank, self.host, HOST_SYMBOL)
+            region = region_of(found) or WHOLE
+        return [Access(root, touch.kind, region, touch.operator) for root in roots]
 
     def _effects_beside_regions(self, op: Operation) -> Iterable[Access]:
         """What an operation with regions touches itself, its regions left out."""
@@ -289,7 +263,7 @@ class AccessAnalysis:
                 for child in block.ops:
                     for access in self.accesses(child):
                         if not self._is_inside(access.root, op):
-                            yield Access(access.root, access.kind, self._forget(access.region, op))
+                            yield replace(access, region=self._forget(access.region, op))
 
     def _forget(self, region: Region, op: Operation) -> Region:
         """`region` for whatever values the symbols defined within `op` take."""
@@ -322,56 +296,3 @@ def _is_within(value: SSAValue, op: Operation) -> bool:
 
 def _rank(value: SSAValue) -> int | None:
     return value.type.get_num_dims() if isinstance(value.type, MemRefType) else None
-
-
-def _summarise(kernel: gpu.FuncOp, analysis: AccessAnalysis) -> Iterator[KernelAccess]:
-    """What a kernel does to its parameters: loads and stores exactly, the rest by effects."""
-    parameters = set(kernel.parameters)
-
-    def name(value: SSAValue) -> str:
-        if value in parameters and isinstance(value, BlockArgument):
-            return f"sa{value.index}"
-        return expressions.new("v")
-
-    expressions = Expressions(name)
-    ids_of(kernel, expressions)
-    body = Body(expressions)
-    for block in kernel.body.blocks:
-        body.walk(block.ops)
-    sets: dict[tuple[int, AccessKind], isl.Set | None] = {}
-    others: dict[tuple[Root, AccessKind], None] = {}
-
-    def add(index: int, kind: AccessKind, set: isl.Set | None) -> None:
-        key = index, kind
-        known = sets.get(key, set)
-        sets[key] = None if known is None or set is None else known | set
-
-    def add_root(root: Root, kind: AccessKind) -> None:
-        if root.kind is RootKind.PARAMETER and isinstance(root.key, BlockArgument):
-            add(root.key.index, kind, None)
-        elif root.kind is not RootKind.ALLOCATION:  # memory of the kernel's own is nobody else's
-            others[root, kind] = None
-
-    for touch in body.touches:
-        kind = _KINDS[touch.kind]
-        rank = _rank(touch.buffer)
-        if touch.buffer in parameters and touch.elements is not None and rank is not None:
-            assert isinstance(touch.buffer, BlockArgument)
-            set_ = integer_set(touch.elements, rank, expressions, KERNEL_SYMBOL)
-            add(touch.buffer.index, kind, set_)
-        else:
-            for root in analysis.aliases.roots(touch.buffer):
-                add_root(root, kind)
-    for op in body.others:
-        for access in analysis.accesses(op):
-            add_root(access.root, access.kind)
-    for (index, kind), set_ in sets.items():
-        yield KernelAccess(index, kind, set_)
-    for root, kind in others:
-        if root.kind is RootKind.UNKNOWN:  # it may be any of the parameters
-            for parameter in kernel.parameters:
-                if _is_memref(parameter):
-                    yield KernelAccess(parameter.index, AccessKind.READ, None)
-                    yield KernelAccess(parameter.index, AccessKind.WRITE, None)
-        else:
-            yield KernelAccess(-1, kind, None, root)

@@ -11,6 +11,7 @@ A memref value is traced to its **roots**, the places its memory can come from:
 - GLOBAL      `memref.get_global`, one root a symbol;
 - PARAMETER   a parameter of a kernel: stands for the operand of each launch, and may overlap the
               other parameters; attributions of a kernel are allocations;
+- OUTPUT      no memory, but the order in which things are printed;
 - UNKNOWN     anything else (results of calls, casts from pointers, ...): may overlap everything.
 
 Views (`memref.subview`, `cast`, `reinterpret_cast`, `view`, `collapse_shape`, `expand_shape`,
@@ -59,6 +60,7 @@ class RootKind(Enum):
     ARGUMENT = "argument"
     GLOBAL = "global"
     PARAMETER = "parameter"
+    OUTPUT = "output"
     UNKNOWN = "unknown"
 
 
@@ -74,6 +76,8 @@ class Root:
         if self.kind is RootKind.GLOBAL:
             name = getattr(self.key, "sym_name", None)
             return f"@{name.data}" if name is not None else str(self.key)
+        if self.kind is RootKind.OUTPUT:
+            return "what is printed"
         if isinstance(self.value, BlockArgument):
             return f"%{self.value.name_hint or f'arg{self.value.index}'}"
         if self.value is not None and self.value.name_hint:
@@ -82,6 +86,7 @@ class Root:
 
 
 UNKNOWN = Root(RootKind.UNKNOWN, None)
+OUTPUT = Root(RootKind.OUTPUT, None)
 
 
 def is_view(op: Operation) -> bool:
@@ -139,6 +144,8 @@ class AliasAnalysis:
         if a == b:
             return True
         kinds = {a.kind, b.kind}
+        if RootKind.OUTPUT in kinds:
+            return False
         if RootKind.UNKNOWN in kinds:
             return True
         if RootKind.ALLOCATION in kinds or kinds == {RootKind.GLOBAL}:

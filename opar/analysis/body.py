@@ -15,15 +15,16 @@ from dataclasses import dataclass, field
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.traits import MemoryEffectKind
 
+from opar.analysis.access import AccessKind
 from opar.analysis.symbolic import Expressions, coordinates
 from opar.dialects import affine, gpu, memref, scf
+from opar.dialects.reduction_kind import ReductionKind
 
 _NAME = re.compile(r"\b[a-z]\w*")
 _WORDS = frozenset(("floor", "mod", "and", "or", "not"))
 
-READ, WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
+READ, WRITE, UPDATE = AccessKind.READ, AccessKind.WRITE, AccessKind.UPDATE
 
 _ACCESSES = {
     "memref.load": READ,
@@ -42,15 +43,20 @@ class Touch:
 
     op: Operation
     buffer: SSAValue
-    kind: MemoryEffectKind
+    kind: AccessKind
     elements: tuple[str, ...] | None
+    operator: str | None = None
 
 
 @dataclass
 class Body:
-    """Walks a body and collects what its loads and stores touch."""
+    """
+    Walks a body and collects what its loads, stores and atomic updates touch. `commuting`: updates
+    that may change places with others of the same operator have it.
+    """
 
     expressions: Expressions
+    commuting: bool = False
     touches: list[Touch] = field(default_factory=list)
     others: list[Operation] = field(default_factory=list)
     """Operations that are no loads or stores and have no regions that are understood."""
@@ -131,27 +137,29 @@ class Body:
         self.walk(op.body.block.ops, guards)
 
     def access(self, op: Operation, guards: tuple[str, ...] = ()) -> bool:
-        """Record a load or store; false for anything else."""
+        """Record a load, store or atomic update of an element; false for anything else."""
+        operator = None
         match op:
             case (
                 affine.LoadOp() | affine.VectorLoadOp() | affine.StoreOp() | affine.VectorStoreOp()
             ):
                 indices = self.expressions.map(op.map.data, op.indices)
                 loads = isinstance(op, affine.LoadOp | affine.VectorLoadOp)
-                kinds = (READ,) if loads else (WRITE,)
-                value = op.memref
-            case memref.AtomicRMWOp():
+                kind, value = READ if loads else WRITE, op.memref
+            case memref.AtomicRMWOp() | memref.GenericAtomicRMWOp():
                 indices = [self._of(v) for v in op.indices]
-                kinds, value = (READ, WRITE), op.memref
+                kind, value = UPDATE, op.memref
+                if self.commuting and isinstance(op, memref.AtomicRMWOp):
+                    operator = _commuting_operator(op)
             case _ if op.name in _ACCESSES:
                 value = _memref_operand(op)
                 indices = [self._of(v) for v in op.indices]  # pyright: ignore
-                kinds = (_ACCESSES[op.name],)
+                kind = _ACCESSES[op.name]
             case _:
                 return False
         elements = self._elements(op, value, indices, guards)
         buffer, _ = coordinates(value, None, self.expressions)
-        self.touches += [Touch(op, buffer, kind, elements) for kind in kinds]
+        self.touches.append(Touch(op, buffer, kind, elements, operator))
         return True
 
     def _elements(
@@ -175,6 +183,12 @@ class Body:
         if found is None:
             return None
         return (*limits, *(f"e{d} = {e}" for d, e in enumerate(found)))
+
+
+def _commuting_operator(op: memref.AtomicRMWOp) -> str | None:
+    """Its operator, if the order of such updates shows in nothing but the rounding of floats."""
+    kind = op.reduction_kind
+    return None if op.result.uses or kind is ReductionKind.assign else kind.name
 
 
 def _memref_operand(op: Operation) -> SSAValue:

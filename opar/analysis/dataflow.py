@@ -21,10 +21,11 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from opar.analysis.accesses import Access, AccessAnalysis
+from opar.analysis.access import Access
+from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import UNKNOWN, Root, RootKind
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
-from opar.analysis.dependence import Hazard, HazardKind, hazard
+from opar.analysis.dependence import Hazard, HazardKind, hazard, replaces
 from opar.analysis.iterations import all_iterations, earlier_iterations, is_within
 from opar.analysis.live import Entry, LiveAccesses, State
 from opar.dialects import gpu
@@ -133,11 +134,7 @@ class _Walk:
         if access.writes:
             for entry in live.near(access.region):
                 # Accesses of one operation are unordered among themselves.
-                if (
-                    entry.number != number
-                    and hazard(entry.access, access)
-                    and access.region.covers(entry.access.region)
-                ):
+                if entry.number != number and replaces(access, entry.access):
                     self._cover(entry)
         self._add(Entry(number, access))
 

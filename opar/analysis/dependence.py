@@ -22,7 +22,8 @@ from enum import Enum
 
 from xdsl.ir import Operation
 
-from opar.analysis.accesses import Access, AccessAnalysis, AccessKind
+from opar.analysis.access import Access, AccessKind
+from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import RootKind
 
 
@@ -82,9 +83,28 @@ def hazards_between(before: Operation, after: Operation, accesses: AccessAnalysi
 
 def hazard(before: Access, after: Access) -> Hazard | None:
     """The hazard between two accesses of roots that may overlap, the first one earlier."""
-    if not (before.writes or after.writes) or not meet(before, after):
+    if not (before.writes or after.writes) or _commute(before, after) or not meet(before, after):
         return None
     return Hazard(_kind(before, after), before, after)
+
+
+def replaces(after: Access, before: Access) -> bool:
+    """
+    Whether every access that conflicts with `before` conflicts with the later `after` too, so that
+    who waits for `after` need not look at `before`. An update that commutes with others replaces
+    nothing: those others do not wait for it.
+    """
+    return (
+        after.operator is None
+        and hazard(before, after) is not None
+        and after.writes
+        and after.region.covers(before.region)
+    )
+
+
+def _commute(before: Access, after: Access) -> bool:
+    """Whether the order of two updates shows in no result."""
+    return before.operator is not None and before.operator == after.operator
 
 
 def _kind(before: Access, after: Access) -> HazardKind:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import product
 
-from opar.analysis.accesses import Access
+from opar.analysis.access import Access
 from opar.analysis.region import Region
 
 _MOST_CELLS = 64

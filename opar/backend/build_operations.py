@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from opar.analysis.accesses import AccessKind
+from opar.analysis.access import AccessKind
 from opar.analysis.aliasing import ARGUMENT_ATTRIBUTE, RESULT_ATTRIBUTE
 from opar.backend.build_state import Builder, Held
 from opar.backend.codegen.abi import flatten

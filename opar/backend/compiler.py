@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
-from opar.analysis.accesses import AccessAnalysis
+from opar.analysis.accesses import COMMUTING_ATOMICS, AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis
 from opar.backend.artifact import Artifact
 from opar.backend.build_schedule import build_schedule
@@ -58,7 +58,9 @@ def compile_text(text: str, name: str, options: Options) -> Artifact:
     schedule, origins = build_schedule(function, names, accesses)
     wanted = options.verify_schedule
     if wanted or (wanted is None and len(schedule.operations) <= SMALL):
-        verify_schedule(schedule, origins, AccessAnalysis(AliasAnalysis(options.assume_noalias)))
+        aliases = AliasAnalysis(options.assume_noalias)
+        commuting = COMMUTING_ATOMICS in module.attributes
+        verify_schedule(schedule, origins, AccessAnalysis(aliases, commuting))
     return Artifact(schedule, names, code, str(module), options.kind, options.arch)
 
 

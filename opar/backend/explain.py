@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from opar.analysis.accesses import AccessAnalysis, AccessKind
+from opar.analysis.access import CONTENTS
+from opar.analysis.accesses import COMMUTING_ATOMICS, AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis
 from opar.analysis.dependence import hazards_between
 from opar.backend.artifact import Artifact
@@ -26,7 +27,7 @@ def explain(artifact: Artifact, earlier: int, later: int, assume_noalias: bool =
     if not 0 <= earlier < later < count:
         raise OptionError(f"steps {earlier} and {later} are no two steps in order, of {count}")
     module = parse_module(artifact.module_text)
-    accesses = AccessAnalysis(AliasAnalysis(assume_noalias))
+    accesses = AccessAnalysis(AliasAnalysis(assume_noalias), COMMUTING_ATOMICS in module.attributes)
     function = choose_entry(module, artifact.schedule.entry)
     schedule, origins = build_schedule(function, artifact.kernels, accesses)
     first, second = (
@@ -45,13 +46,14 @@ def explain(artifact: Artifact, earlier: int, later: int, assume_noalias: bool =
 
 
 def _no_conflict(first: Operation, second: Operation, accesses: AccessAnalysis) -> str:
-    kinds = (AccessKind.READ, AccessKind.WRITE)
     found: list[str] = []
     for a in accesses.accesses(first):
         for b in accesses.accesses(second):
-            if a.kind in kinds and b.kind in kinds and a.root == b.root:
+            if a.kind in CONTENTS and b.kind in CONTENTS and a.root == b.root:
                 if not (a.writes or b.writes):
                     found.append(f"both only read {a.root}")
+                elif a.operator is not None and a.operator == b.operator:
+                    found.append(f"both only update {a.root} by {a.operator}")
                 else:
                     found.append(f"{a.root}: {a.region} and {b.region} do not meet")
     return "; ".join(dict.fromkeys(found)) or "they touch no buffer in common"

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opar.analysis.accesses import Access, AccessAnalysis, AccessKind
+from opar.analysis.access import CONTENTS, Access
+from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis
-from opar.analysis.dependence import meet
+from opar.analysis.dependence import hazard
 from opar.backend.build_state import Origin
 from opar.backend.schedule import Alloc, Free, Schedule, Wait
 from opar.errors import ScheduleError
@@ -32,10 +33,7 @@ def verify_schedule(
     if schedule.has_jumps:
         return
     before = completed_before(schedule)
-    touched = [
-        [a for a in accesses.accesses(o.op) if a.kind in (AccessKind.READ, AccessKind.WRITE)]
-        for o in origins
-    ]
+    touched = [[a for a in accesses.accesses(o.op) if a.kind in CONTENTS] for o in origins]
     for after, step in enumerate(schedule.operations):
         if isinstance(step, Alloc | Free | Wait):
             continue
@@ -77,7 +75,7 @@ def _conflict(
 ) -> tuple[Access, Access] | None:
     for a in earlier:
         for b in later:
-            if (a.writes or b.writes) and aliases.roots_may_alias(a.root, b.root) and meet(a, b):
+            if aliases.roots_may_alias(a.root, b.root) and hazard(a, b) is not None:
                 return a, b
     return None
 

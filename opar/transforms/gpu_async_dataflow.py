@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
-from opar.analysis.accesses import AccessAnalysis
+from opar.analysis.accesses import COMMUTING_ATOMICS, AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis
 from opar.analysis.control_flow import ControlFlow
 from opar.analysis.dataflow import analyse
@@ -80,15 +80,21 @@ class GpuAsyncDataflowPass(ModulePass):
       `gpu.wait async`, joins are a `gpu.wait async [..]`, and of several users of one token all but
       the first go through a `gpu.wait async` of their own.
     - `assume-noalias-args`: the arguments of each function do not overlap; the caller checks it.
+    - `commuting-atomics`: launches whose `memref.atomic_rmw` on an element have the same operator
+      and unused results do not wait for each other. Sums of floats then depend on the order.
+      The module is marked `opar.commuting_atomics`, for who checks the tokens.
     """
 
     name = "gpu-async-dataflow"
 
     single_use_tokens: bool = False
     assume_noalias_args: bool = False
+    commuting_atomics: bool = False
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        accesses = AccessAnalysis(AliasAnalysis(self.assume_noalias_args))
+        accesses = AccessAnalysis(AliasAnalysis(self.assume_noalias_args), self.commuting_atomics)
+        if self.commuting_atomics:
+            op.attributes[COMMUTING_ATOMICS] = builtin.UnitAttr()
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in _scopes(function, self._flow()):

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, UnitAtt
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
-from opar.analysis.accesses import AccessAnalysis, AccessKind
+from opar.analysis.access import AccessKind
+from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis
 from opar.dialects import gpu
 

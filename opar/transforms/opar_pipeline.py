@@ -31,8 +31,8 @@ class OparPipelinePass(ModulePass):
         unroll-host-loops, gpu-infer-noalias, gpu-manage-buffers, gpu-async-dataflow,
         gpu-assign-streams
 
-    Options: `target` (`cuda` or `cpu`); `assume-noalias-args` as for `gpu-async-dataflow`;
-    `vector-bits` as for `convert-affine-parallel-to-gpu`.
+    Options: `target` (`cuda` or `cpu`); `assume-noalias-args` and `commuting-atomics` as for
+    `gpu-async-dataflow`; `vector-bits` as for `convert-affine-parallel-to-gpu`.
     """
 
     name = "opar-pipeline"
@@ -40,6 +40,7 @@ class OparPipelinePass(ModulePass):
     target: str = "cuda"
     assume_noalias_args: bool = False
     vector_bits: int = 512
+    commuting_atomics: bool = False
 
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes that this one runs, in order."""
@@ -55,7 +56,9 @@ class OparPipelinePass(ModulePass):
             UnrollHostLoopsPass(),
             GpuInferNoaliasPass(assume_noalias_args=noalias),
             *([GpuManageBuffersPass(assume_noalias_args=noalias)] if self.target == "cuda" else []),
-            GpuAsyncDataflowPass(assume_noalias_args=noalias),
+            GpuAsyncDataflowPass(
+                assume_noalias_args=noalias, commuting_atomics=self.commuting_atomics
+            ),
             GpuAssignStreamsPass(),
         )
 

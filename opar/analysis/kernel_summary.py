@@ -1,0 +1,99 @@
+"""What a kernel touches, over its parameters and launch sizes: found once, for all its launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from opar.analysis.access import Access, AccessKind
+from opar.analysis.aliasing import AliasAnalysis, Root, RootKind
+from opar.analysis.body import KERNEL_SYMBOL, Body, ids_of, integer_set
+from opar.analysis.symbolic import Expressions
+from opar.dialects import gpu
+
+
+@dataclass(frozen=True, eq=False)
+class KernelAccess:
+    """
+    A kernel touches parameter `index`: the elements `set`, over symbols `sa0`, ... (its other
+    parameters), `sb0`, ... (block sizes) and `sg0`, ... (grid sizes); None for all of them. Without
+    a parameter it touches `root`. `operator` is that of an `Access`.
+    """
+
+    index: int
+    kind: AccessKind
+    set: isl.Set | None
+    root: Root | None = None
+    operator: str | None = None
+
+
+Way = tuple[AccessKind, str | None]
+"""How memory is touched: the kind and operator of an access."""
+
+
+def summarise(
+    kernel: gpu.FuncOp,
+    aliases: AliasAnalysis,
+    accesses: Callable[[Operation], Iterable[Access]],
+    commuting: bool,
+) -> Iterator[KernelAccess]:
+    """
+    What `kernel` does to its parameters and to memory that is no parameter: loads, stores and
+    atomic updates exactly, other operations by what `accesses` says. `commuting`: atomic updates
+    have operators.
+    """
+    parameters = set(kernel.parameters)
+
+    def name(value: SSAValue) -> str:
+        if value in parameters and isinstance(value, BlockArgument):
+            return f"sa{value.index}"
+        return expressions.new("v")
+
+    expressions = Expressions(name)
+    ids_of(kernel, expressions)
+    body = Body(expressions, commuting)
+    for block in kernel.body.blocks:
+        body.walk(block.ops)
+    sets: dict[tuple[int, Way], isl.Set | None] = {}
+    others: dict[tuple[Root, Way], None] = {}
+
+    def add(index: int, way: Way, set: isl.Set | None) -> None:
+        known = sets.get((index, way), set)
+        sets[index, way] = None if known is None or set is None else known | set
+
+    def add_root(root: Root, way: Way) -> None:
+        if root.kind is RootKind.PARAMETER and isinstance(root.key, BlockArgument):
+            add(root.key.index, way, None)
+        elif root.kind is not RootKind.ALLOCATION:  # memory of the kernel's own is nobody else's
+            others[root, way] = None
+
+    for touch in body.touches:
+        way = touch.kind, touch.operator
+        type = touch.buffer.type
+        if (
+            touch.buffer in parameters
+            and touch.elements is not None
+            and isinstance(type, MemRefType)
+        ):
+            assert isinstance(touch.buffer, BlockArgument)
+            set_ = integer_set(touch.elements, type.get_num_dims(), expressions, KERNEL_SYMBOL)
+            add(touch.buffer.index, way, set_)
+        else:
+            for root in aliases.roots(touch.buffer):
+                add_root(root, way)
+    for op in body.others:
+        for access in accesses(op):
+            add_root(access.root, (access.kind, access.operator))
+    for (index, (kind, operator)), set_ in sets.items():
+        yield KernelAccess(index, kind, set_, operator=operator)
+    for root, (kind, operator) in others:
+        yield KernelAccess(-1, kind, None, root, operator)
+        if root.kind is RootKind.UNKNOWN:  # it may be any of the parameters
+            for parameter in kernel.parameters:
+                if isinstance(parameter.type, MemRefType | UnrankedMemRefType):
+                    yield KernelAccess(parameter.index, AccessKind.READ, None)
+                    yield KernelAccess(parameter.index, AccessKind.WRITE, None)
