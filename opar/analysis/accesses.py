@@ -5,19 +5,22 @@ The kind of each access comes from the memory effects that the operation declare
 the body of its kernel, so that an operand which the kernel only reads is not written. The region is
 found from the indices (`opar.analysis.body`); it is the whole root where they say nothing.
 
-An operation that declares no effects and is not known to be free of them is an access that writes
-`UNKNOWN`: it conflicts with everything.
+A call touches what the function does, in terms of what it passes. One of an unknown function (only
+declared, or recursive), like any operation that declares no effects and is not known to be free of
+them, writes `UNKNOWN` and prints: it conflicts with all memory that escaped, globals, and arguments
+that may overlap what is not seen here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
+from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import (
     DefaultResource,
     EffectInstance,
@@ -27,7 +30,7 @@ from xdsl.traits import (
     get_effects,
 )
 
-from opar.analysis.access import OF_EFFECT, Access, AccessKind
+from opar.analysis.access import CONTENTS, OF_EFFECT, Access, AccessKind
 from opar.analysis.aliasing import OUTPUT, UNKNOWN, AliasAnalysis, Root, RootKind
 from opar.analysis.body import (
     HOST_SYMBOL,
@@ -38,7 +41,9 @@ from opar.analysis.body import (
 )
 from opar.analysis.kernel_summary import KernelAccess, summarise
 from opar.analysis.region import WHOLE, Region, box_region, region_of
-from opar.analysis.symbolic import Expressions, coordinates
+from opar.analysis.sources import holds_memref
+from opar.analysis.symbolic import Expressions
+from opar.analysis.views import coordinates
 from opar.dialects import gpu, memref
 
 # Operations of these dialects touch memory only through memref operands, whatever they declare.
@@ -76,6 +81,7 @@ class AccessAnalysis:
 
     aliases: AliasAnalysis = field(default_factory=AliasAnalysis)
     commuting_atomics: bool = False
+    _functions: dict[func.FuncOp, tuple[Access, ...]] = field(default_factory=dict)
     _kernels: dict[gpu.FuncOp, tuple[KernelAccess, ...]] = field(default_factory=dict)
     _regions: dict[object, Region | None] = field(default_factory=dict)
     _values: dict[str, SSAValue] = field(default_factory=dict)
@@ -87,6 +93,8 @@ class AccessAnalysis:
         """The accesses of `op` and of all operations in its regions, without repeats."""
         if isinstance(op, gpu.LaunchFuncOp):
             found = self._launch_accesses(op)
+        elif isinstance(op, func.CallOp):
+            found = self._call_accesses(op)
         elif op.regions and op.name not in _NO_ACCESS and not isinstance(op, _ATOMIC):
             found = (*self._effects_beside_regions(op), *self._nested_accesses(op))
         else:
@@ -180,7 +188,7 @@ class AccessAnalysis:
         if not isinstance(view.type, MemRefType):
             return WHOLE
         shape = view.type.get_shape()
-        names = [f"v{d}" for d in range(len(shape))]
+        names = [f"x{d}" for d in range(len(shape))]
         source, found = coordinates(view, names, self.host)
         if found is None or not self.aliases.is_root(source):
             return WHOLE
@@ -191,6 +199,55 @@ class AccessAnalysis:
         limits += [f"{n} < {s}" for n, s in zip(names, shape, strict=True) if s != DYNAMIC_INDEX]
         elements = [*limits, *(f"e{d} = {e}" for d, e in enumerate(found))]
         return region_of(integer_set(elements, len(found), self.host, HOST_SYMBOL))
+
+    # Calls
+
+    def _call_accesses(self, op: func.CallOp) -> Iterator[Access]:
+        callee = self.aliases.calls.callee(op)
+        if callee is None:  # it may do anything to what it can reach
+            for operand in op.operands:
+                if holds_memref(operand.type):
+                    yield from (Access(r, AccessKind.WRITE) for r in self.aliases.roots(operand))
+            yield from _EVERYTHING
+            return
+        for access in self._function_accesses(callee):
+            argument = access.root.key
+            if not isinstance(argument, BlockArgument):
+                yield access
+                continue
+            operand = op.operands[argument.index]
+            roots = self.aliases.roots(operand)
+            region = self._passed_region(op, access.region, operand) if len(roots) == 1 else WHOLE
+            if region is not None:
+                yield from (replace(access, root=root, region=region) for root in roots)
+
+    def _function_accesses(self, function: func.FuncOp) -> tuple[Access, ...]:
+        """What a function touches that was there before, in terms of its arguments."""
+        found = self._functions.get(function)
+        if found is None:
+            inside = self._nested_accesses(function, kept=function.body.blocks[0].args)
+            found = self._functions[function] = tuple(
+                dict.fromkeys(
+                    access
+                    for access in inside
+                    # A buffer that stages an argument comes and goes.
+                    if access.kind in CONTENTS or isinstance(access.root.value, BlockArgument)
+                )
+            )
+        return found
+
+    def _passed_region(self, op: func.CallOp, region: Region, operand: SSAValue) -> Region | None:
+        """A region of an argument as one of the root of what a call passes for it."""
+        if region.is_whole:
+            return self._view_region(operand)
+        set = region.integer_set
+        numbers: dict[str, str] = {}
+        callee = self.aliases.calls.callee(op)
+        for name in symbols_of(set):
+            value = self._values.get(name)
+            if isinstance(value, BlockArgument) and value.block.parent_op() is callee:
+                numbers[name] = self.host.of(op.operands[value.index])
+        return self._through_views(self._instantiated(set, numbers), operand)
 
     # Operations of the host
 
@@ -257,22 +314,23 @@ class AccessAnalysis:
         own = [t for t in traits if not isinstance(t, RecursiveMemoryEffect)]
         return self._accesses_of_effects(op, {e for t in own for e in t.get_effects(op) or ()})
 
-    def _nested_accesses(self, op: Operation) -> Iterator[Access]:
+    def _nested_accesses(self, op: Operation, kept: Sequence[SSAValue] = ()) -> Iterator[Access]:
+        """What the operations in `op` touch, for all numbers in it but those `kept`."""
         for region in op.regions:
             for block in region.blocks:
                 for child in block.ops:
                     for access in self.accesses(child):
                         if not self._is_inside(access.root, op):
-                            yield replace(access, region=self._forget(access.region, op))
+                            yield replace(access, region=self._forget(access.region, op, kept))
 
-    def _forget(self, region: Region, op: Operation) -> Region:
-        """`region` for whatever values the symbols defined within `op` take."""
+    def _forget(self, region: Region, op: Operation, kept: Sequence[SSAValue]) -> Region:
+        """`region` for whatever values the symbols defined within `op`, but `kept`, take."""
         if region.set is None:
             return region
         set = region.set
         for i, name in reversed(list(enumerate(symbols_of(set)))):
             value = self._values.get(name)
-            if value is None or _is_within(value, op):
+            if value is None or (value not in kept and _is_within(value, op)):
                 set = set.project_out(isl.dim_type.param, i, 1)
         return region if set is region.set else region_of(set) or WHOLE
 

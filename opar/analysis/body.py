@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, Region, SSAValue
 
 from opar.analysis.access import AccessKind
-from opar.analysis.symbolic import Expressions, coordinates
+from opar.analysis.symbolic import Expressions
+from opar.analysis.views import coordinates
 from opar.dialects import affine, gpu, memref, scf
 from opar.dialects.reduction_kind import ReductionKind
 

@@ -126,7 +126,8 @@ class _Walk:
     def _overlapping(self, root: Root) -> list[Root]:
         """The roots with live accesses whose memory can overlap that of `root`."""
         if root.kind is RootKind.ALLOCATION:
-            return [r for r in (root, UNKNOWN) if r in self.live]
+            near = (root, UNKNOWN) if self.accesses.aliases.is_exposed(root) else (root,)
+            return [r for r in near if r in self.live]
         return [r for r in self.live if self.accesses.aliases.roots_may_alias(root, r)]
 
     def _record(self, number: int, access: Access) -> None:

@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, MemRefType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+)
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -28,7 +35,8 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from opar.dialects import affine, memref
+from opar.dialects import affine, gpu, memref
+from opar.dialects.memref.layouts import Strided, strided
 
 
 @dataclass
@@ -42,6 +50,7 @@ class Expressions:
     known: dict[SSAValue, str] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     _count: int = 0
+    _sizes: dict[tuple[SSAValue, int], str] = field(default_factory=dict)
 
     def of(self, value: SSAValue) -> str:
         """The expression of `value`."""
@@ -52,7 +61,7 @@ class Expressions:
 
     def constant(self, value: SSAValue) -> int | None:
         """The number that `value` is, where its expression is one."""
-        return _number(self.of(value))
+        return number(self.of(value))
 
     def new(self, prefix: str = "m") -> str:
         """A name that nothing else has."""
@@ -64,8 +73,8 @@ class Expressions:
             return self.unknown(value)
         op = value.op
         match op:
-            case arith.ConstantOp(value=IntegerAttr(value=number)):
-                return str(number.data)
+            case arith.ConstantOp(value=IntegerAttr(value=literal)):
+                return str(literal.data)
             case affine.ApplyOp():
                 return self.map(op.map.data, op.mapOperands)[0]
             case affine.MinOp() | affine.MaxOp():
@@ -75,6 +84,8 @@ class Expressions:
                 return self.of(op.operands[0])
             case memref.DimOp():
                 return self._dim(op)
+            case memref.ExtractStridedMetaDataOp() if value.index > 0:
+                return self._metadata(op, value)
         if op.name == "arith.index_castui" or isinstance(op, arith.ExtUIOp):
             return self.of(op.operands[0])
         if len(op.operands) == 2 and op.name.startswith("arith."):
@@ -85,24 +96,66 @@ class Expressions:
         return self.unknown(value)
 
     def _dim(self, op: memref.DimOp) -> str:
+        """The size of a dimension; that of one value has one name."""
         dim = self.constant(op.index)
-        if dim is not None and isinstance(op.source.type, MemRefType):
-            shape = op.source.type.get_shape()
-            if 0 <= dim < len(shape) and shape[dim] != DYNAMIC_INDEX:
-                return str(shape[dim])
-        return self.unknown(op.result)
+        source = op.source
+        if dim is None or not isinstance(source.type, MemRefType):
+            return self.unknown(op.result)
+        shape = source.type.get_shape()
+        if not 0 <= dim < len(shape):
+            return self.unknown(op.result)
+        if shape[dim] != DYNAMIC_INDEX:
+            return str(shape[dim])
+        if isinstance(source.owner, memref.AllocOp | memref.AllocaOp | gpu.AllocOp):
+            return self.of(source.owner.dynamic_sizes[shape[:dim].count(DYNAMIC_INDEX)])
+        if (source, dim) not in self._sizes:
+            self._sizes[source, dim] = self.unknown(op.result)
+        return self._sizes[source, dim]
+
+    def _metadata(self, op: memref.ExtractStridedMetaDataOp, value: OpResult) -> str:
+        layout = _layout(op.source)
+        numbers = () if layout is None else (layout.offset, *layout.sizes, *layout.strides)
+        found = numbers[value.index - 1] if layout is not None else None
+        if found is not None:
+            return str(found)
+        offset = self._offset(op.source) if value.index == 1 else None
+        return offset if offset is not None else self.unknown(value)
+
+    def _offset(self, view: SSAValue) -> str | None:
+        """The offset of a view, in elements, where the strides of what it is cut from are known."""
+        layout = _layout(view)
+        if layout is not None and layout.offset is not None:
+            return str(layout.offset)
+        if not isinstance(view.owner, memref.SubviewOp):
+            return None
+        op = view.owner
+        total, source = self._offset(op.source), _layout(op.source)
+        if total is None or source is None:
+            return None
+        starts = self.mixed(op.static_offsets, op.offsets)
+        for start, stride in zip(starts, source.strides, strict=True):
+            if stride is None:
+                return None
+            total = add(total, mul(start, str(stride)))
+        return total
+
+    def mixed(self, static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[str]:
+        """Offsets, sizes or strides of which some are numbers of the operation."""
+        remaining = iter(dynamic)
+        values = static.get_values()
+        return [self.of(next(remaining)) if s == DYNAMIC_INDEX else str(s) for s in values]
 
     def _binary(self, op: Operation, a: str, b: str) -> str | None:
-        x, y = _number(a), _number(b)
+        x, y = number(a), number(b)
         match op:
             case arith.AddiOp():
-                return _add(a, b)
+                return add(a, b)
             case arith.SubiOp():
                 return str(x - y) if x is not None and y is not None else f"({a} - {b})"
             case arith.MuliOp() if x is not None or y is not None:
-                return _mul(a, b)
+                return mul(a, b)
             case arith.ShLIOp() if y is not None and 0 <= y < 63:
-                return _mul(a, str(1 << y))
+                return mul(a, str(1 << y))
             case arith.MinSIOp():
                 return self._extreme([a, b], True)
             case arith.MaxSIOp():
@@ -114,40 +167,40 @@ class Expressions:
             return None
         match op:
             case arith.FloorDivSIOp():
-                return _floor(a, y)
+                return floor(a, y)
             case arith.CeilDivSIOp():
-                return _ceil(a, y)
+                return ceil(a, y)
             case arith.DivUIOp():
-                return self._where(f"{a} >= 0", _floor(a, y))
+                return self._where(f"{a} >= 0", floor(a, y))
             case arith.CeilDivUIOp():
-                return self._where(f"{a} >= 0", _ceil(a, y))
+                return self._where(f"{a} >= 0", ceil(a, y))
             case arith.RemUIOp():
-                return self._where(f"{a} >= 0", _mod(a, y))
+                return self._where(f"{a} >= 0", mod(a, y))
             case arith.DivSIOp() | arith.RemSIOp() if x is None or x >= 0:
                 # Rounds towards zero: as the floor where the dividend is not negative.
                 quotient = self.new()
-                positive = f"({a} >= 0 and {quotient} = {_floor(a, y)})"
-                negative = f"({a} < 0 and {quotient} = {_ceil(a, y)})"
+                positive = f"({a} >= 0 and {quotient} = {floor(a, y)})"
+                negative = f"({a} < 0 and {quotient} = {ceil(a, y)})"
                 self.definitions[quotient] = f"({positive} or {negative})"
                 if isinstance(op, arith.DivSIOp):
                     return quotient
                 return f"({a} - {y} * {quotient})"
             case arith.ShRSIOp() if y < 63:
-                return _floor(a, 1 << y)
+                return floor(a, 1 << y)
             case arith.ShRUIOp() if y < 63:
-                return self._where(f"{a} >= 0", _floor(a, 1 << y))
+                return self._where(f"{a} >= 0", floor(a, 1 << y))
         return None
 
     def _where(self, condition: str, value: str) -> str:
         """`value` where `condition` holds, else anything: unsigned operations on signed numbers."""
-        if _number(value) is not None:
+        if number(value) is not None:
             return value
         name = self.new()
         self.definitions[name] = f"(({condition} and {name} = {value}) or not ({condition}))"
         return name
 
     def _extreme(self, values: Sequence[str], least: bool) -> str:
-        numbers = [_number(v) for v in values]
+        numbers = [number(v) for v in values]
         if None not in numbers:
             known = [n for n in numbers if n is not None]
             return str(min(known) if least else max(known))
@@ -176,15 +229,15 @@ class Expressions:
             case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
                 a, b = self._affine(lhs, values, dims), self._affine(rhs, values, dims)
                 if kind is AffineBinaryOpKind.Add:
-                    return _add(a, b)
-                x, y = _number(a), _number(b)
+                    return add(a, b)
+                x, y = number(a), number(b)
                 if kind is AffineBinaryOpKind.Mul and (x is not None or y is not None):
-                    return _mul(a, b)
+                    return mul(a, b)
                 if y is not None and y > 0:
                     operations = {
-                        AffineBinaryOpKind.Mod: _mod,
-                        AffineBinaryOpKind.FloorDiv: _floor,
-                        AffineBinaryOpKind.CeilDiv: _ceil,
+                        AffineBinaryOpKind.Mod: mod,
+                        AffineBinaryOpKind.FloorDiv: floor,
+                        AffineBinaryOpKind.CeilDiv: ceil,
                     }
                     if kind in operations:
                         return operations[kind](a, y)
@@ -240,15 +293,21 @@ class Expressions:
         return text if holds else f"(not {text})"
 
 
-def _number(text: str) -> int | None:
+def _layout(value: SSAValue) -> Strided | None:
+    return strided(value.type) if isinstance(value.type, MemRefType) else None
+
+
+def number(text: str) -> int | None:
+    """The number that an expression is, if it is one."""
     try:
         return int(text)
     except ValueError:
         return None
 
 
-def _add(a: str, b: str) -> str:
-    x, y = _number(a), _number(b)
+def add(a: str, b: str) -> str:
+    """a + b."""
+    x, y = number(a), number(b)
     if x is not None and y is not None:
         return str(x + y)
     if x == 0:
@@ -256,8 +315,9 @@ def _add(a: str, b: str) -> str:
     return a if y == 0 else f"({a} + {b})"
 
 
-def _mul(a: str, b: str) -> str:
-    x, y = _number(a), _number(b)
+def mul(a: str, b: str) -> str:
+    """a * b, of which one is a number."""
+    x, y = number(a), number(b)
     if x is not None and y is not None:
         return str(x * y)
     if x is None:
@@ -265,119 +325,19 @@ def _mul(a: str, b: str) -> str:
     return b if a == "1" else f"({a} * {b})"
 
 
-def _floor(a: str, divisor: int) -> str:
-    x = _number(a)
+def floor(a: str, divisor: int) -> str:
+    """a / divisor, rounded down."""
+    x = number(a)
     return str(x // divisor) if x is not None else f"floor(({a}) / {divisor})"
 
 
-def _ceil(a: str, divisor: int) -> str:
-    x = _number(a)
+def ceil(a: str, divisor: int) -> str:
+    """a / divisor, rounded up."""
+    x = number(a)
     return str(-(-x // divisor)) if x is not None else f"floor((({a}) + {divisor - 1}) / {divisor})"
 
 
-def _mod(a: str, divisor: int) -> str:
-    x = _number(a)
+def mod(a: str, divisor: int) -> str:
+    """The remainder of `floor`."""
+    x = number(a)
     return str(x % divisor) if x is not None else f"(({a}) mod {divisor})"
-
-
-def coordinates(
-    value: SSAValue, indices: Sequence[str] | None, expressions: Expressions
-) -> tuple[SSAValue, list[str] | None]:
-    """
-    The buffer that a memref is a view of, and the element `indices` of the view as an element of
-    the buffer; None where the view is not one of known offsets and strides.
-    """
-    found = list(indices) if indices is not None else None
-    while isinstance(value, OpResult):
-        op = value.op
-        match op:
-            case memref.CastOp() | memref.MemorySpaceCastOp():
-                value = op.source
-            case memref.SubviewOp():
-                found = _through_subview(op, found, expressions)
-                value = op.source
-            case memref.CollapseShapeOp():
-                found = _through_collapse(op, found)
-                value = op.src
-            case memref.ExpandShapeOp():
-                found = _through_expand(op, found)
-                value = op.src
-            case _ if op.name == "memref.assume_alignment":
-                value = op.operands[0]
-            case _ if op.name in ("memref.transpose", "memref.reinterpret_cast", "memref.view"):
-                found, value = None, op.operands[0]
-            case _:
-                break
-    return value, found
-
-
-def _through_subview(
-    op: memref.SubviewOp, indices: list[str] | None, expressions: Expressions
-) -> list[str] | None:
-    if indices is None:
-        return None
-    offsets = _mixed(op.static_offsets.get_values(), op.offsets, expressions)
-    sizes = _mixed(op.static_sizes.get_values(), op.sizes, expressions)
-    strides = _mixed(op.static_strides.get_values(), op.strides, expressions)
-    remaining = iter(indices)
-    dropped = len(sizes) - len(indices)
-    found: list[str] = []
-    for offset, size, stride in zip(offsets, sizes, strides, strict=True):
-        if dropped and size == "1":
-            dropped -= 1
-            found.append(offset)
-            continue
-        index = next(remaining, None)
-        if index is None or _number(stride) is None:
-            return None
-        found.append(_add(offset, _mul(index, stride)))
-    return None if dropped else found
-
-
-def _mixed(
-    static: Sequence[int], dynamic: Sequence[SSAValue], expressions: Expressions
-) -> list[str]:
-    remaining = iter(dynamic)
-    return [expressions.of(next(remaining)) if s == DYNAMIC_INDEX else str(s) for s in static]
-
-
-def _groups(op: memref.CollapseShapeOp | memref.ExpandShapeOp) -> list[list[int]]:
-    return [[i.value.data for i in group] for group in op.reassociation]
-
-
-def _through_collapse(op: memref.CollapseShapeOp, indices: list[str] | None) -> list[str] | None:
-    """A collapsed index is taken apart by the sizes of the source."""
-    assert isinstance(op.src.type, MemRefType)
-    shape = op.src.type.get_shape()
-    if indices is None:
-        return None
-    found: list[str] = []
-    for index, group in zip(indices, _groups(op), strict=True):
-        own: list[str] = []
-        for position, d in enumerate(reversed(group)):
-            if position == len(group) - 1:
-                own.append(index)
-            elif shape[d] == DYNAMIC_INDEX or shape[d] == 0:
-                return None
-            else:
-                own.append(_mod(index, shape[d]))
-                index = _floor(index, shape[d])
-        found += reversed(own)
-    return found
-
-
-def _through_expand(op: memref.ExpandShapeOp, indices: list[str] | None) -> list[str] | None:
-    """The indices of a group are put together by the sizes of the result."""
-    assert isinstance(op.result.type, MemRefType)
-    shape = op.result.type.get_shape()
-    if indices is None:
-        return None
-    found: list[str] = []
-    for group in _groups(op):
-        total = "0"
-        for d in group:
-            if shape[d] == DYNAMIC_INDEX and d != group[0]:
-                return None
-            total = _add(_mul(total, str(shape[d])) if d != group[0] else "0", indices[d])
-        found.append(total)
-    return found

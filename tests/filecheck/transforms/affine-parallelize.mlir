@@ -149,9 +149,10 @@ func.func @carried(%a: memref<10xf32>) -> f32 {
 // CHECK: affine.for
 // CHECK: affine.for
 // CHECK-NOT: affine.parallel
+func.func private @other(memref<10xf32>, memref<10xf32>)
 func.func @unknown(%a: memref<10xf32>, %v: f32) {
   affine.for %i = 0 to 10 {
-    func.call @arguments(%a, %a) : (memref<10xf32>, memref<10xf32>) -> ()
+    func.call @other(%a, %a) : (memref<10xf32>, memref<10xf32>) -> ()
   }
   affine.for %i = 0 to 10 {
     memref.store %v, %a[%i] : memref<10xf32>
@@ -192,5 +193,37 @@ func.func @called(%a: memref<10x10xf32>, %v: f32, %i: index) {
   affine.for %j = 0 to 10 {
     affine.store %v, %a[%i, %j] : memref<10x10xf32>
   }
+  return
+}
+
+// Nobody outside passes the same buffer twice, but the function below does.
+// CHECK-LABEL: func.func @called_twice
+// ASSUME-LABEL: func.func @called_twice
+// ASSUME-NEXT: affine.for
+func.func @called_twice(%a: memref<10xf32>, %b: memref<10xf32>) {
+  affine.for %i = 0 to 9 {
+    %v = affine.load %a[%i] : memref<10xf32>
+    affine.store %v, %b[%i + 1] : memref<10xf32>
+  }
+  return
+}
+func.func @twice(%a: memref<10xf32>) {
+  func.call @called_twice(%a, %a) : (memref<10xf32>, memref<10xf32>) -> ()
+  return
+}
+
+// All calls of a private function pass buffers of their own.
+// CHECK-LABEL: func.func private @called_apart
+// CHECK-NEXT: affine.parallel
+func.func private @called_apart(%a: memref<10xf32>, %b: memref<10xf32>) {
+  affine.for %i = 0 to 9 {
+    %v = affine.load %a[%i] : memref<10xf32>
+    affine.store %v, %b[%i + 1] : memref<10xf32>
+  }
+  return
+}
+func.func @calls_apart(%a: memref<10xf32>) {
+  %b = memref.alloc() : memref<10xf32>
+  func.call @called_apart(%a, %b) : (memref<10xf32>, memref<10xf32>) -> ()
   return
 }
