@@ -14,7 +14,7 @@ it finds then holds for each earlier iteration.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
@@ -24,6 +24,7 @@ from xdsl.traits import IsTerminator
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dataflow import Dependences
 from opar.analysis.dependence import HazardKind
+from opar.analysis.implied import Implied, encloses
 from opar.dialects import async_, gpu
 
 
@@ -43,8 +44,8 @@ class Order:
     complete: int = 0
 
     def __post_init__(self) -> None:
-        self.ancestors = [0] * len(self.found.nodes)
-        self.implied: dict[SSAValue, int] = {}
+        self.implied = Implied(self.found, self.flow)
+        self.tokens: dict[SSAValue, int] = {}
         """For tokens that results or arguments of structures are: what they imply."""
         self.done_by: dict[Operation, int] = {}
         """For each `async.execute`: what is complete once it is awaited."""
@@ -83,11 +84,11 @@ class Order:
                 for n, hazards in conflicts.items()
                 if not given >> n & 1 and any(h.kind is not HazardKind.TOKEN for h in hazards)
             ]
-            needed = self.minimal(self._running(conflicting, op), op)
+            needed = self.implied.minimal(self._running(conflicting, op), op)
         self.needed[op] = needed
-        below = self._closure(needed, op)
+        below = self.implied.closure(needed, op)
         if isinstance(op, gpu.WaitOp) or self.is_asynchronous(op):
-            self.ancestors[number] = given | below | self.complete
+            self.implied.ancestors[number] = given | below | self.complete
             self.complete &= ~bit
             if isinstance(op, gpu.WaitOp) and not op.async_dependencies:
                 self.complete |= bit
@@ -105,8 +106,8 @@ class Order:
                     handed |= self._token(value, op)
         running = self._running(range(len(self.found.nodes)), op)
         running = [n for n in running if not handed >> n & 1 and not self._waits_itself(n)]
-        self.needed[op] = self.minimal(running, op)
-        self.complete |= self._closure(self.needed[op], op)
+        self.needed[op] = self.implied.minimal(running, op)
+        self.complete |= self.implied.closure(self.needed[op], op)
 
     def _running(self, candidates: Iterable[int], op: Operation) -> list[int]:
         """Those of `candidates` that may still run when the host gets to `op`."""
@@ -126,97 +127,14 @@ class Order:
             return op.async_token is not None
         return self.is_asynchronous(op)
 
-    # What is implied
-
-    def minimal(self, candidates: Iterable[int], op: Operation) -> list[int]:
-        """The candidates that no others imply where `op` is, in order: a transitive reduction."""
-        kept: list[int] = []
-        implied = 0
-        block = op.parent
-        for n in sorted(candidates, reverse=True):
-            if not implied >> n & 1:
-                kept.append(n)
-                is_near = self.found.nodes[n].op.parent is block
-                implied |= self.ancestors[n] if is_near else self._closure([n], op)
-        kept.reverse()
-        if any(self.found.nodes[n].op.parent is not op.parent for n in kept):
-            for n in list(kept):
-                others = [m for m in kept if m != n]
-                if self._closure(others, op) >> n & 1:
-                    kept = others
-        return kept
-
-    def _closure(self, nodes: Sequence[int], op: Operation) -> int:
-        """What is complete where `op` is once all of `nodes` are."""
-        found = 0
-        blocks: dict[Block, list[int]] = {}
-        for n in nodes:
-            node = self.found.nodes[n]
-            block = node.op.parent
-            if node.loop is not None or block is op.parent:
-                found |= self.ancestors[n] | 1 << n
-                continue
-            while block is not None and not _encloses(block, op):
-                parent = block.parent_op()
-                block = parent.parent if parent is not None else None
-            if block is not None:
-                blocks.setdefault(block, []).append(n)
-        for block, inside in blocks.items():
-            found |= self.implied_at_end(inside, block)
-        return found
-
-    def implied_at_end(self, nodes: Sequence[int], block: Block) -> int:
-        """What is complete at the end of `block` once all of `nodes`, which lie in it, are."""
-        found = 0
-        inner: dict[Operation, list[int]] = {}
-        for n in nodes:
-            op = self.found.nodes[n].op
-            item = block.find_ancestor_op_in_block(op)
-            if item is op or item is None:
-                found |= self.ancestors[n] | 1 << n
-            else:
-                inner.setdefault(item, []).append(n)
-        for item, inside in inner.items():
-            structure = self.flow.structure(item)
-            assert structure is not None
-            parts = {
-                b: self.implied_at_end(own, b) if own else 0
-                for b in structure.blocks
-                for own in [[n for n in inside if _encloses(b, self.found.nodes[n].op)]]
-            }
-            found |= self._behind(structure, parts)
-        return found
-
-    def _behind(self, structure: Structure, parts: dict[Block, int]) -> int:
-        """What holds behind a structure, given what holds at the end of its blocks."""
-        whole = self._span(*structure.blocks)
-        if structure.shape in (Shape.ONCE, Shape.EXECUTE):
-            (found,) = parts.values()
-            return found
-        if structure.shape is Shape.BRANCHES:
-            found = -1 if structure.runs else whole
-            for block, mask in parts.items():
-                found &= mask | whole & ~self._span(block)
-            return found
-        if structure.shape is Shape.WHILE:
-            return sum(mask & self._span(block) for block, mask in parts.items())
-        (found,) = parts.values()
-        outer = found & ~whole & ~self._span(structure.op)
-        return found & whole | (outer if structure.runs else 0)
-
-    def _span(self, *places: Block | Operation) -> int:
-        found = 0
-        for place in places:
-            span = self.found.spans[place]
-            found |= (1 << span.stop) - (1 << span.start)
-        return found
+    # Tokens
 
     def _token(self, value: SSAValue, op: Operation) -> int:
         """What the completion of a token implies."""
-        if value not in self.implied and isinstance(value, OpResult):
+        if value not in self.tokens and isinstance(value, OpResult):
             number = self.found.number.get(value.op)
-            return self._closure([number], op) if number is not None else 0
-        return self.implied.get(value, 0)
+            return self.implied.closure([number], op) if number is not None else 0
+        return self.tokens.get(value, 0)
 
     # Structures
 
@@ -234,12 +152,12 @@ class Order:
                 self.block(block)
                 after[block] = self.complete
                 tokens[block] = self._yielded(block)
-            self.complete = self._behind(inner, after)
+            self.complete = self.implied.behind(inner, after)
             self.complete |= before if not inner.runs else 0
             for i, result in enumerate(inner.op.results):
                 if isinstance(result.type, gpu.AsyncTokenType):
                     masks = {b: found[i] for b, found in tokens.items()}
-                    self.implied[result] = self._behind(inner, masks)
+                    self.tokens[result] = self.implied.behind(inner, masks)
 
     def _yielded(self, block: Block) -> list[int]:
         """What each value that a block yields implies."""
@@ -253,23 +171,23 @@ class Order:
 
     def _loop(self, inner: Structure) -> None:
         earlier = self.found.earlier[inner.op]
-        whole = self._span(*inner.blocks) | self._span(inner.op)
+        whole = self.implied.span(*inner.blocks) | self.implied.span(inner.op)
         before = self.complete & ~whole
         for n in earlier.values():
-            self.ancestors[n] = 0
+            self.implied.ancestors[n] = 0
         _, after = self._iteration(inner, before)
         for n, of_earlier in earlier.items():
             block = self._block_of(inner, n)
-            implied = self.implied_at_end([n], block) & self._span(*inner.blocks)
-            self.ancestors[of_earlier] = _moved(implied & ~(1 << n), earlier)
+            implied = self.implied.at_end([n], block) & self.implied.span(*inner.blocks)
+            self.implied.ancestors[of_earlier] = _moved(implied & ~(1 << n), earlier)
         first_end, end = self._again(inner, before | _moved(after, earlier))
         if inner.shape is Shape.WHILE:  # the second block ran before the first did, or never
-            second = self._span(inner.blocks[1])
-            found = first_end & self._span(inner.blocks[0])
+            second = self.implied.span(inner.blocks[1])
+            found = first_end & self.implied.span(inner.blocks[0])
             found |= sum(1 << n for n, e in earlier.items() if second >> n & first_end >> e & 1)
             self.complete = before | first_end & ~whole | found
         else:
-            found = end & self._span(*inner.blocks)
+            found = end & self.implied.span(*inner.blocks)
             self.complete = before | found | (end & ~whole if inner.runs else 0)
 
     def _again(self, inner: Structure, complete: int) -> tuple[int, int]:
@@ -284,7 +202,7 @@ class Order:
             carried = dict(zip(inner.blocks[0].args[1:], yielded, strict=False))
         while True:
             for argument, mask in carried.items():
-                self.implied[argument] = _moved(mask, earlier)
+                self.tokens[argument] = _moved(mask, earlier)
             ends = self._iteration(inner, complete)
             now = self._yielded(inner.blocks[0])
             held = {
@@ -293,12 +211,12 @@ class Order:
                 )
                 for (argument, mask), new in zip(carried.items(), now, strict=False)
             }
-            span = self._span(*inner.blocks)
+            span = self.implied.span(*inner.blocks)
             if all(held[a] == mask & span for a, mask in carried.items()):
                 break
             carried = held
         for result, mask in zip(inner.op.results, carried.values(), strict=False):
-            self.implied[result] = mask & span
+            self.tokens[result] = mask & span
         return ends
 
     def _iteration(self, inner: Structure, complete: int) -> tuple[int, int]:
@@ -312,7 +230,7 @@ class Order:
 
     def _block_of(self, inner: Structure, node: int) -> Block:
         op = self.found.nodes[node].op
-        return next(b for b in inner.blocks if _encloses(b, op))
+        return next(b for b in inner.blocks if encloses(b, op))
 
     # async.execute
 
@@ -326,13 +244,13 @@ class Order:
             span = self.found.spans[block]
             running = [n for n in span if self.has_token(n) and not self.complete >> n & 1]
             running = [n for n in running if self.found.nodes[n].loop is None]
-            self.needed[end] = self.minimal(running, end)
-            self.complete |= self._closure(self.needed[end], end)
+            self.needed[end] = self.implied.minimal(running, end)
+            self.complete |= self.implied.closure(self.needed[end], end)
         self.done_by[inner.op] = self.complete
         for n in self.found.spans[block]:
-            self.ancestors[n] |= self.complete  # who waits for it awaits all of this
+            self.implied.ancestors[n] |= self.complete  # who waits for it awaits all of this
         for result, mask in zip(inner.op.results[1:], self._yielded(block), strict=False):
-            self.implied[result] = mask
+            self.tokens[result] = mask
         self.complete = before
 
     def _is_unused(self, op: Operation) -> bool:
@@ -367,7 +285,7 @@ class Order:
             case async_.AwaitOp():
                 awaited = [op.operand]
                 if op.result is not None:
-                    self.implied[op.result] = self.implied.get(op.operand, 0)
+                    self.tokens[op.result] = self.tokens.get(op.operand, 0)
             case async_.ExecuteOp():
                 awaited = list(op.operands)
             case _:
@@ -375,10 +293,6 @@ class Order:
         for value in awaited:
             if isinstance(value, OpResult):
                 self.complete |= self.done_by.get(value.op, 0)
-
-
-def _encloses(block: Block, op: Operation) -> bool:
-    return block.find_ancestor_op_in_block(op) is not None
 
 
 def _moved(mask: int, earlier: dict[int, int]) -> int:

@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation
 
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dataflow import Dependences
+from opar.analysis.implied import encloses
 from opar.analysis.order import Order
 
 
@@ -71,7 +72,7 @@ def crosses(structure: Structure, found: Dependences, node: int, user: Operation
     if structure.shape is not Shape.WHILE:
         return False
     first, second = structure.blocks
-    return node in found.spans[first] and _within(second, user)
+    return node in found.spans[first] and encloses(second, user)
 
 
 def _crossed(
@@ -97,15 +98,11 @@ def _slot(structure: Structure, nodes: list[int], found: Dependences, order: Ord
     if structure.is_loop:
         before = [earlier[n] for n in nodes]
     for block in structure.blocks:
-        own = [n for n in nodes if _within(block, found.nodes[n].op)]
+        own = [n for n in nodes if encloses(block, found.nodes[n].op)]
         end = block.last_op
-        sources[block] = order.minimal(own, end) if end is not None else own
-        implied = order.implied_at_end(sources[block], block)
+        sources[block] = order.implied.minimal(own, end) if end is not None else own
+        implied = order.implied.at_end(sources[block], block)
         carries[block] = any(not implied >> n & 1 for n in before)
         if structure.is_loop:
             before = [*before, *own]
     return Slot(nodes, sources, carries)
-
-
-def _within(block: Block, op: Operation) -> bool:
-    return block.find_ancestor_op_in_block(op) is not None
