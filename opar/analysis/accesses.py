@@ -39,6 +39,7 @@ from opar.analysis.body import (
     integer_set,
     symbols_of,
 )
+from opar.analysis.imprecision import Imprecision
 from opar.analysis.kernel_summary import KernelAccess, summarise
 from opar.analysis.region import WHOLE, Region, box_region, region_of
 from opar.analysis.sources import holds_memref
@@ -81,6 +82,7 @@ class AccessAnalysis:
 
     aliases: AliasAnalysis = field(default_factory=AliasAnalysis)
     commuting_atomics: bool = False
+    imprecision: Imprecision = field(default_factory=Imprecision)
     _functions: dict[func.FuncOp, tuple[Access, ...]] = field(default_factory=dict)
     _kernels: dict[gpu.FuncOp, tuple[KernelAccess, ...]] = field(default_factory=dict)
     _regions: dict[object, Region | None] = field(default_factory=dict)
@@ -106,7 +108,9 @@ class AccessAnalysis:
         summary = self._kernels.get(kernel)
         if summary is None:
             summary = self._kernels[kernel] = tuple(
-                summarise(kernel, self.aliases, self.accesses, self.commuting_atomics)
+                summarise(
+                    kernel, self.aliases, self.accesses, self.commuting_atomics, self.imprecision
+                )
             )
         return summary
 
@@ -128,7 +132,13 @@ class AccessAnalysis:
                 continue
             operand = op.kernel_operands[touched.index]
             roots = self.aliases.roots(operand)
-            region = self._launched_region(op, touched) if len(roots) == 1 else WHOLE
+            if len(roots) == 1:
+                region = self._launched_region(op, touched)
+                if region is WHOLE and not self.aliases.is_root(operand):
+                    self.imprecision.view(op, operand)
+            else:
+                region = WHOLE
+                self.imprecision.several(op, operand, roots)
             if region is not None:
                 for root in roots:
                     yield Access(root, touched.kind, region, touched.operator)
@@ -217,7 +227,11 @@ class AccessAnalysis:
                 continue
             operand = op.operands[argument.index]
             roots = self.aliases.roots(operand)
-            region = self._passed_region(op, access.region, operand) if len(roots) == 1 else WHOLE
+            if len(roots) == 1:
+                region = self._passed_region(op, access.region, operand)
+            else:
+                region = WHOLE
+                self.imprecision.several(op, operand, roots)
             if region is not None:
                 yield from (replace(access, root=root, region=region) for root in roots)
 
@@ -304,6 +318,10 @@ class AccessAnalysis:
         if touch.elements is not None and rank is not None and self.aliases.is_root(touch.buffer):
             found = integer_set(touch.elements, rank, self.host, HOST_SYMBOL)
             region = region_of(found) or WHOLE
+        elif len(roots) > 1:
+            self.imprecision.several(op, touch.view, roots)
+        else:
+            self.imprecision.view(op, touch.view)
         return [Access(root, touch.kind, region, touch.operator) for root in roots]
 
     def _effects_beside_regions(self, op: Operation) -> Iterable[Access]:

@@ -38,15 +38,17 @@ _ACCESSES = {
 @dataclass(frozen=True)
 class Touch:
     """
-    Operation `op` touches `buffer`, itself no view. `elements` are constraints on its coordinates
-    e0, e1, ...; None where nothing is known.
+    Operation `op` touches `buffer`, itself no view, through `view` at `indices`. `elements` are
+    constraints on its coordinates e0, e1, ...; None where nothing is known.
     """
 
     op: Operation
+    view: SSAValue
     buffer: SSAValue
     kind: AccessKind
     elements: tuple[str, ...] | None
     operator: str | None = None
+    indices: tuple[str, ...] = ()
 
 
 @dataclass
@@ -160,7 +162,7 @@ class Body:
                 return False
         elements = self._elements(op, value, indices, guards)
         buffer, _ = coordinates(value, None, self.expressions)
-        self.touches.append(Touch(op, buffer, kind, elements, operator))
+        self.touches.append(Touch(op, value, buffer, kind, elements, operator, tuple(indices)))
         return True
 
     def _elements(

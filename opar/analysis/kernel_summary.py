@@ -12,6 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from opar.analysis.access import Access, AccessKind
 from opar.analysis.aliasing import AliasAnalysis, Root, RootKind
 from opar.analysis.body import KERNEL_SYMBOL, Body, ids_of, integer_set
+from opar.analysis.imprecision import Imprecision
 from opar.analysis.symbolic import Expressions
 from opar.dialects import gpu
 
@@ -40,18 +41,21 @@ def summarise(
     aliases: AliasAnalysis,
     accesses: Callable[[Operation], Iterable[Access]],
     commuting: bool,
+    imprecision: Imprecision,
 ) -> Iterator[KernelAccess]:
     """
     What `kernel` does to its parameters and to memory that is no parameter: loads, stores and
-    atomic updates exactly, other operations by what `accesses` says. `commuting`: atomic updates
-    have operators.
+    atomic updates exactly, other operations by what `accesses` says; `imprecision` takes notes of
+    where that is all of a buffer. `commuting`: atomic updates have operators.
     """
     parameters = set(kernel.parameters)
 
     def name(value: SSAValue) -> str:
         if value in parameters and isinstance(value, BlockArgument):
             return f"sa{value.index}"
-        return expressions.new("v")
+        name = expressions.new("v")
+        expressions.causes[name] = value
+        return name
 
     expressions = Expressions(name)
     ids_of(kernel, expressions)
@@ -82,12 +86,21 @@ def summarise(
             assert isinstance(touch.buffer, BlockArgument)
             set_ = integer_set(touch.elements, type.get_num_dims(), expressions, KERNEL_SYMBOL)
             add(touch.buffer.index, way, set_)
+            imprecision.index(touch.op, touch.indices, expressions)
         else:
-            for root in aliases.roots(touch.buffer):
+            roots = aliases.roots(touch.buffer)
+            for root in roots:
                 add_root(root, way)
+            if len(roots) > 1:
+                imprecision.several(touch.op, touch.view, roots)
+            elif all(root.kind is not RootKind.ALLOCATION for root in roots):
+                imprecision.view(touch.op, touch.view)
     for op in body.others:
         for access in accesses(op):
             add_root(access.root, (access.kind, access.operator))
+            if access.root.kind in (RootKind.PARAMETER, RootKind.UNKNOWN):
+                where = "memory" if access.root.kind is RootKind.UNKNOWN else str(access.root)
+                imprecision.note(op, f"any element of {where} may be meant")
     for (index, (kind, operator)), set_ in sets.items():
         yield KernelAccess(index, kind, set_, operator=operator)
     for root, (kind, operator) in others:

@@ -49,6 +49,8 @@ class Expressions:
     unknown: Callable[[SSAValue], str]
     known: dict[SSAValue, str] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
+    causes: dict[str, SSAValue] = field(default_factory=dict)
+    """The values, not understood, that names stand for."""
     _count: int = 0
     _sizes: dict[tuple[SSAValue, int], str] = field(default_factory=dict)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ from opar.analysis.control_flow import ControlFlow
 from opar.analysis.dataflow import analyse
 from opar.analysis.order import Order
 from opar.dialects import gpu, memref
-from opar.transforms.tokens.rewrite import TokenRewriter
+from opar.errors import at
+from opar.transforms.tokens.rewrite import REMARKS, TokenRewriter
 from opar.transforms.tokens.slots import plan
 
 
@@ -69,7 +71,7 @@ class GpuAsyncDataflowPass(ModulePass):
        operations with regions, and for `single-use-tokens`, the host waits.
 
     `opar-opt --remarks` (the logger `opar.remarks`) says for each edge which buffer, elements and
-    hazard made it.
+    hazard made it, and for each access that counts as one of a whole buffer, why.
 
     Operations with an explicit stream and `host_shared` allocations stay synchronous.
 
@@ -99,6 +101,10 @@ class GpuAsyncDataflowPass(ModulePass):
             if isinstance(function, func.FuncOp):
                 for block in _scopes(function, self._flow()):
                     self._rewrite(block, accesses)
+
+        if REMARKS.isEnabledFor(logging.INFO):
+            for access, reason in accesses.imprecision.reasons:
+                REMARKS.info(at(access, reason))
 
     def _flow(self) -> ControlFlow:
         return ControlFlow(crossed_by_tokens=not self.single_use_tokens)
