@@ -13,7 +13,7 @@ that may overlap what is not seen here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
@@ -40,7 +40,7 @@ from opar.analysis.body import (
     symbols_of,
 )
 from opar.analysis.imprecision import Imprecision
-from opar.analysis.kernel_summary import KernelAccess, summarise
+from opar.analysis.kernel_summary import KernelAccess, KernelSummary, summarise
 from opar.analysis.region import WHOLE, Region, box_region, region_of
 from opar.analysis.sources import holds_memref
 from opar.analysis.symbolic import Expressions
@@ -65,6 +65,12 @@ _PRINTED = Access(OUTPUT, AccessKind.WRITE)
 _EVERYTHING = (Access(UNKNOWN, AccessKind.WRITE), _PRINTED)
 
 
+Constants = tuple[tuple[int, int], ...]
+"""Parameters of a kernel, by number, that are known, and what they are."""
+
+_MOST_SUMMARIES = 64
+"""How many summaries of one kernel are made for numbers that launches pass."""
+
 COMMUTING_ATOMICS = "opar.commuting_atomics"
 """On a module: its tokens let atomic updates of one operator change places."""
 
@@ -84,7 +90,7 @@ class AccessAnalysis:
     commuting_atomics: bool = False
     imprecision: Imprecision = field(default_factory=Imprecision)
     _functions: dict[func.FuncOp, tuple[Access, ...]] = field(default_factory=dict)
-    _kernels: dict[gpu.FuncOp, tuple[KernelAccess, ...]] = field(default_factory=dict)
+    _kernels: dict[gpu.FuncOp, dict[Constants, KernelSummary]] = field(default_factory=dict)
     _regions: dict[object, Region | None] = field(default_factory=dict)
     _values: dict[str, SSAValue] = field(default_factory=dict)
 
@@ -105,13 +111,36 @@ class AccessAnalysis:
 
     def kernel_accesses(self, kernel: gpu.FuncOp) -> tuple[KernelAccess, ...]:
         """What `kernel` does to its parameters."""
-        summary = self._kernels.get(kernel)
-        if summary is None:
-            summary = self._kernels[kernel] = tuple(
-                summarise(
-                    kernel, self.aliases, self.accesses, self.commuting_atomics, self.imprecision
-                )
+        return self._summary(kernel, {}).accesses
+
+    def _summary(self, kernel: gpu.FuncOp, constants: Mapping[int, int]) -> KernelSummary:
+        """What `kernel` does where some parameters are the numbers `constants`."""
+        known = self._kernels.setdefault(kernel, {})
+        key = tuple(sorted(constants.items()))
+        if key not in known:
+            if len(known) == _MOST_SUMMARIES:
+                return known[()]
+            known[key] = summarise(
+                kernel,
+                self.aliases,
+                self.accesses,
+                self.commuting_atomics,
+                self.imprecision,
+                constants,
             )
+        return known[key]
+
+    def _launched_summary(self, op: gpu.LaunchFuncOp, kernel: gpu.FuncOp) -> KernelSummary:
+        """What a launch does: where a parameter is a factor or step, it counts which number."""
+        summary = self._summary(kernel, {})
+        constants: dict[int, int] = {}
+        while summary.wanted:
+            found = {i: self.host.constant(op.kernel_operands[i]) for i in summary.wanted}
+            new = {i: n for i, n in found.items() if n is not None and i not in constants}
+            if not new:
+                break
+            constants |= new
+            summary = self._summary(kernel, constants)
         return summary
 
     # Launches
@@ -126,7 +155,7 @@ class AccessAnalysis:
                         yield Access(root, AccessKind.READ)
                         yield Access(root, AccessKind.WRITE)
             return
-        for touched in self.kernel_accesses(kernel):
+        for touched in self._launched_summary(op, kernel).accesses:
             if touched.root is not None:
                 yield Access(touched.root, touched.kind, operator=touched.operator)
                 continue

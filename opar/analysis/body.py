@@ -118,7 +118,9 @@ class Body:
         self, variable: str, lowers: Sequence[str], uppers: Sequence[str], step: str
     ) -> None:
         limits = [f"{variable} >= {e}" for e in lowers] + [f"{variable} < {e}" for e in uppers]
-        if step.isdigit() and int(step) > 1 and len(lowers) == 1:
+        if not step.isdigit():
+            self.expressions.factors.add(step)
+        elif int(step) > 1 and len(lowers) == 1:
             limits.append(f"({variable} - {lowers[0]}) mod {step} = 0")
         self.expressions.definitions[variable] = " and ".join(limits)
 

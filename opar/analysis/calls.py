@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
-from xdsl.ir import Operation
+from xdsl.ir import Operation, OpResult
 from xdsl.traits import SymbolTable
 
 from opar.dialects import gpu
@@ -57,6 +57,13 @@ class CallGraph:
                     work += _called(callee)
             self._recursive[function] = function in seen
         return self._recursive[function]
+
+
+def call_tokens(op: Operation) -> list[OpResult]:
+    """The tokens that a call returns: together they stand for all that still runs behind it."""
+    if not isinstance(op, func.CallOp):
+        return []
+    return [r for r in op.results if isinstance(r.type, gpu.AsyncTokenType)]
 
 
 def _called(function: func.FuncOp) -> Iterator[func.FuncOp]:

@@ -23,6 +23,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from opar.analysis.calls import call_tokens
 from opar.dialects import affine, async_, gpu, scf
 
 
@@ -115,7 +116,9 @@ def _holds_asynchronous(op: Operation) -> bool:
     if isinstance(op, gpu.LaunchOp | gpu.ModuleOp):
         return False
     return any(
-        isinstance(child, gpu.AsyncOp | async_.ExecuteOp) or _holds_asynchronous(child)
+        isinstance(child, gpu.AsyncOp | async_.ExecuteOp)
+        or bool(call_tokens(child))
+        or _holds_asynchronous(child)
         for region in op.regions
         for block in region.blocks
         for child in block.ops

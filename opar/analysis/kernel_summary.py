@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import islpy as isl
@@ -32,6 +32,14 @@ class KernelAccess:
     operator: str | None = None
 
 
+@dataclass(frozen=True)
+class KernelSummary:
+    """What a kernel touches; more would be known if its parameters `wanted` were numbers."""
+
+    accesses: tuple[KernelAccess, ...]
+    wanted: frozenset[int]
+
+
 Way = tuple[AccessKind, str | None]
 """How memory is touched: the kind and operator of an access."""
 
@@ -42,17 +50,20 @@ def summarise(
     accesses: Callable[[Operation], Iterable[Access]],
     commuting: bool,
     imprecision: Imprecision,
-) -> Iterator[KernelAccess]:
+    constants: Mapping[int, int],
+) -> KernelSummary:
     """
     What `kernel` does to its parameters and to memory that is no parameter: loads, stores and
     atomic updates exactly, other operations by what `accesses` says; `imprecision` takes notes of
-    where that is all of a buffer. `commuting`: atomic updates have operators.
+    where that is all of a buffer. `commuting`: atomic updates have operators. `constants` are the
+    parameters that are known.
     """
     parameters = set(kernel.parameters)
 
     def name(value: SSAValue) -> str:
         if value in parameters and isinstance(value, BlockArgument):
-            return f"sa{value.index}"
+            known = constants.get(value.index)
+            return f"sa{value.index}" if known is None else str(known)
         name = expressions.new("v")
         expressions.causes[name] = value
         return name
@@ -101,12 +112,20 @@ def summarise(
             if access.root.kind in (RootKind.PARAMETER, RootKind.UNKNOWN):
                 where = "memory" if access.root.kind is RootKind.UNKNOWN else str(access.root)
                 imprecision.note(op, f"any element of {where} may be meant")
-    for (index, (kind, operator)), set_ in sets.items():
-        yield KernelAccess(index, kind, set_, operator=operator)
+    found = [
+        KernelAccess(index, kind, set_, operator=operator)
+        for (index, (kind, operator)), set_ in sets.items()
+    ]
     for root, (kind, operator) in others:
-        yield KernelAccess(-1, kind, None, root, operator)
+        found.append(KernelAccess(-1, kind, None, root, operator))
         if root.kind is RootKind.UNKNOWN:  # it may be any of the parameters
             for parameter in kernel.parameters:
                 if isinstance(parameter.type, MemRefType | UnrankedMemRefType):
-                    yield KernelAccess(parameter.index, AccessKind.READ, None)
-                    yield KernelAccess(parameter.index, AccessKind.WRITE, None)
+                    found.append(KernelAccess(parameter.index, AccessKind.READ, None))
+                    found.append(KernelAccess(parameter.index, AccessKind.WRITE, None))
+    wanted = {
+        parameter.index
+        for parameter in kernel.parameters
+        if isinstance(parameter, BlockArgument) and f"sa{parameter.index}" in expressions.factors
+    }
+    return KernelSummary(tuple(found), frozenset(wanted))

@@ -21,6 +21,7 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
+from opar.analysis.calls import call_tokens
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dataflow import Dependences
 from opar.analysis.dependence import HazardKind
@@ -69,10 +70,7 @@ class Order:
         bit = 1 << number
         conflicts = self.found.conflicts[op]
         self._await(op)
-        given = 0
-        for value in op.operands:
-            if isinstance(value.type, gpu.AsyncTokenType):
-                given |= self._token(value, op)
+        given = self._given(op)
         if isinstance(op, gpu.WaitOp):
             if op.async_token is None:
                 self.complete |= given | bit
@@ -92,10 +90,27 @@ class Order:
             self.complete &= ~bit
             if isinstance(op, gpu.WaitOp) and not op.async_dependencies:
                 self.complete |= bit
+            tokens = call_tokens(op)
+            if tokens:  # the host waits before it calls; of several tokens, none stands for all
+                self.complete |= below
+                self.tokens |= dict.fromkeys(tokens if len(tokens) > 1 else (), 0)
         else:
             self.complete |= below | bit
         for node in needed:
             self.complete |= self._awaited(node, op)
+
+    def _given(self, op: Operation) -> int:
+        """What is complete because of the tokens that `op` takes."""
+        if isinstance(op, func.CallOp):  # who knows what it does with a token
+            return 0
+        given = 0
+        for value in op.operands:
+            if isinstance(value.type, gpu.AsyncTokenType):
+                given |= self._token(value, op)
+                tokens = call_tokens(value.owner) if isinstance(value, OpResult) else []
+                if tokens and all(t in op.operands for t in tokens):
+                    given |= self.implied.closure([self.found.number[tokens[0].op]], op)
+        return given
 
     def _end(self, op: Operation) -> None:
         """Everything is waited for but the tokens that a function hands to its caller."""

@@ -36,6 +36,7 @@ from xdsl.ir.affine import (
 )
 
 from opar.dialects import affine, gpu, memref
+from opar.dialects.arith import IndexCastUIOp
 from opar.dialects.memref.layouts import Strided, strided
 
 
@@ -51,6 +52,8 @@ class Expressions:
     definitions: dict[str, str] = field(default_factory=dict)
     causes: dict[str, SSAValue] = field(default_factory=dict)
     """The values, not understood, that names stand for."""
+    factors: set[str] = field(default_factory=set)
+    """Expressions that would have to be numbers: factors, divisors and steps that are none."""
     _count: int = 0
     _sizes: dict[tuple[SSAValue, int], str] = field(default_factory=dict)
 
@@ -82,20 +85,34 @@ class Expressions:
             case affine.MinOp() | affine.MaxOp():
                 results = self.map(op.map.data, op.arguments)
                 return self._extreme(results, isinstance(op, affine.MinOp))
+            case IndexCastUIOp() | arith.ExtUIOp():
+                operand = self.of(op.operands[0])
+                return self._where(f"{operand} >= 0", operand)
             case arith.IndexCastOp() | arith.ExtSIOp() | arith.TruncIOp():
                 return self.of(op.operands[0])
+            case arith.SelectOp():
+                return self._select(op)
             case memref.DimOp():
                 return self._dim(op)
             case memref.ExtractStridedMetaDataOp() if value.index > 0:
                 return self._metadata(op, value)
-        if op.name == "arith.index_castui" or isinstance(op, arith.ExtUIOp):
-            return self.of(op.operands[0])
         if len(op.operands) == 2 and op.name.startswith("arith."):
             a, b = (self.of(v) for v in op.operands)
             found = self._binary(op, a, b)
             if found is not None:
                 return found
         return self.unknown(value)
+
+    def _select(self, op: arith.SelectOp) -> str:
+        """One of two numbers, and which, where the condition says so."""
+        name = self.new()
+        cases: list[str] = []
+        for value, holds in ((op.lhs, True), (op.rhs, False)):
+            condition = self.condition(op.cond, holds)
+            limit = "" if condition is None else f" and {condition}"
+            cases.append(f"({name} = {self.of(value)}{limit})")
+        self.definitions[name] = f"({' or '.join(cases)})"
+        return name
 
     def _dim(self, op: memref.DimOp) -> str:
         """The size of a dimension; that of one value has one name."""
@@ -154,7 +171,10 @@ class Expressions:
                 return add(a, b)
             case arith.SubiOp():
                 return str(x - y) if x is not None and y is not None else f"({a} - {b})"
-            case arith.MuliOp() if x is not None or y is not None:
+            case arith.MuliOp():
+                if x is None and y is None:
+                    self.factors |= {a, b}
+                    return None
                 return mul(a, b)
             case arith.ShLIOp() if y is not None and 0 <= y < 63:
                 return mul(a, str(1 << y))
@@ -166,6 +186,7 @@ class Expressions:
                 extreme = self._extreme([a, b], isinstance(op, arith.MinUIOp))
                 return self._where(f"{a} >= 0 and {b} >= 0", extreme)
         if y is None or y <= 0:
+            self.factors.add(b)
             return None
         match op:
             case arith.FloorDivSIOp():

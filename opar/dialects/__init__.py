@@ -19,7 +19,7 @@ _DIALECTS: dict[str, tuple[str, str]] = {
     "gpu": ("opar.dialects.gpu", "GPU"),
     "memref": ("opar.dialects.memref", "MemRef"),
     "scf": ("opar.dialects.scf", "Scf"),
-    "arith": ("xdsl.dialects.arith", "Arith"),
+    "arith": ("opar.dialects.arith", "Arith"),
     "builtin": ("xdsl.dialects.builtin", "Builtin"),
     "cf": ("xdsl.dialects.cf", "Cf"),
     "func": ("xdsl.dialects.func", "Func"),

@@ -14,6 +14,7 @@ from xdsl.traits import IsTerminator
 
 from opar.analysis.accesses import COMMUTING_ATOMICS, AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis
+from opar.analysis.calls import call_tokens
 from opar.analysis.control_flow import ControlFlow
 from opar.analysis.dataflow import analyse
 from opar.analysis.order import Order
@@ -73,7 +74,8 @@ class GpuAsyncDataflowPass(ModulePass):
     `opar-opt --remarks` (the logger `opar.remarks`) says for each edge which buffer, elements and
     hazard made it, and for each access that counts as one of a whole buffer, why.
 
-    Operations with an explicit stream and `host_shared` allocations stay synchronous.
+    Operations with an explicit stream and `host_shared` allocations stay synchronous. A call is an
+    operation of the host; what runs behind tokens that it returns is waited for by them.
 
     Options:
 
@@ -143,7 +145,7 @@ def _is_asynchronous(op: Operation) -> bool:
         return not any(isinstance(o, gpu.AllocOp) and o.host_shared is not None for o in owners)
     if isinstance(op, gpu.LaunchFuncOp):
         return op.async_object is None
-    return isinstance(op, gpu.AsyncOp)
+    return isinstance(op, gpu.AsyncOp) or bool(call_tokens(op))
 
 
 def _sink_deallocations(block: Block, flow: ControlFlow) -> Operation | None:

@@ -203,6 +203,7 @@ CASTS = [
     ("extf", "f16", "f64"), ("truncf", "f64", "f32"), ("truncf", "f64", "f16"),
     ("truncf", "f32", "f16"), ("bitcast", "f32", "i32"), ("bitcast", "i16", "f16"),
     ("bitcast", "f64", "i64"), ("index_cast", "i32", "index"), ("index_cast", "index", "i32"),
+    ("index_castui", "i32", "index"), ("index_castui", "index", "i32"),
 ]  # fmt: skip
 
 
@@ -224,7 +225,7 @@ def test_cast(op: str, source: str, target: str, lanes: int) -> None:
     with np.errstate(all="ignore"):
         if op == "bitcast":
             expected = x.view(dtype)
-        elif op in ("extui", "uitofp"):
+        elif op in ("extui", "index_castui", "uitofp"):
             expected = unsigned(x).astype(dtype)
         elif op == "fptoui":
             expected = x.astype(np.uint64).astype(dtype)

@@ -10,6 +10,7 @@ from opar.backend.codegen.context import Context
 from opar.backend.codegen.floats import compute, convert, truncate
 from opar.backend.codegen.table import Emit, Table
 from opar.backend.codegen.types import BF16, F64, element_of, int_width, llvm_type
+from opar.dialects.arith import IndexCastUIOp
 from opar.errors import UnsupportedError
 
 TABLE = Table()
@@ -31,8 +32,8 @@ def _integer_cast(signed: bool) -> Emit:
     return emit
 
 
+TABLE.op(arith.ExtUIOp, IndexCastUIOp)(_integer_cast(False))
 TABLE.op(arith.ExtSIOp, arith.IndexCastOp, arith.TruncIOp)(_integer_cast(True))
-TABLE.op(arith.ExtUIOp)(_integer_cast(False))
 
 
 @TABLE.op(arith.ExtFOp, arith.TruncFOp)

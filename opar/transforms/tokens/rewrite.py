@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from opar.analysis.calls import call_tokens
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dataflow import Dependences
 from opar.analysis.order import Order
@@ -56,8 +57,13 @@ class TokenRewriter:
                     self.tokens[number] = op.async_token
             elif isinstance(op, gpu.AsyncOp) and self.is_asynchronous(op) and number is not None:
                 self._make_asynchronous(number, op, needed)
-            elif needed:
-                self._host_wait(op, needed)
+            else:
+                if needed:
+                    self._host_wait(op, needed)
+                tokens = call_tokens(op)
+                if tokens and number in self.plan.around and op.next_op is not None:
+                    several = len(tokens) > 1
+                    self.tokens[number] = self._join(tokens, op.next_op) if several else tokens[0]
 
     # Operations
 
