@@ -381,6 +381,10 @@ class AccessAnalysis:
                 set = set.project_out(isl.dim_type.param, i, 1)
         return region if set is region.set else region_of(set) or WHOLE
 
+    def named(self, name: str) -> SSAValue | None:
+        """The value of the host that a symbol of a region stands for; None if it is no value."""
+        return self._values.get(name)
+
     def _host_symbol(self, value: SSAValue) -> str:
         name = f"s{len(self._values)}"
         self._values[name] = value

@@ -9,6 +9,7 @@ run, how often, and which operations lie in them.
 | EXECUTE | `async.execute` | the block, at some time before it is awaited |
 | LOOP | `scf.for`, `affine.for` | the block, any number of times |
 | WHILE | `scf.while` | both blocks in turn, the first once more than the second |
+| BLOCKS | a function of several blocks | what the jumps at their ends say |
 
 Loops that hold no asynchronous operation are no structure: the host runs them as one operation.
 """
@@ -19,10 +20,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from opar.analysis.block_graph import BlockGraph
 from opar.analysis.calls import call_tokens
 from opar.dialects import affine, async_, gpu, scf
 
@@ -35,6 +37,7 @@ class Shape(Enum):
     EXECUTE = "execute"
     LOOP = "loop"
     WHILE = "while"
+    BLOCKS = "blocks"
 
 
 @dataclass(frozen=True)
@@ -61,14 +64,28 @@ class ControlFlow:
 
     crossed_by_tokens: bool = True
     _structures: dict[Operation, Structure | None] = field(default_factory=dict)
+    _graphs: dict[Operation, BlockGraph] = field(default_factory=dict)
 
     def structure(self, op: Operation) -> Structure | None:
         """How `op` runs its blocks; None for an operation that is one step of the host."""
         if not op.regions:
             return None
         if op not in self._structures:
-            self._structures[op] = _structure(op) if self.crossed_by_tokens else None
+            self._structures[op] = self._find(op) if self.crossed_by_tokens else None
         return self._structures[op]
+
+    def _find(self, op: Operation) -> Structure | None:
+        if not isinstance(op, func.FuncOp):
+            return _structure(op)
+        if len(op.body.blocks) < 2 or not self.graph(op).is_understood:
+            return None
+        return Structure(op, Shape.BLOCKS, self.graph(op).blocks, True)
+
+    def graph(self, function: Operation) -> BlockGraph:
+        """The blocks of a function that has some."""
+        if function not in self._graphs:
+            self._graphs[function] = BlockGraph(function.regions[0])
+        return self._graphs[function]
 
     def enclosing(self, op: Operation) -> Iterator[Structure]:
         """The structures around `op`, innermost first, up to an operation that is none."""

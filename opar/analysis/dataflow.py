@@ -10,11 +10,14 @@ work grows with the number of live accesses of a root, not with the square of th
   operations did in *earlier iterations*, as nodes of their own; code behind the loop sees what
   they did in *all iterations*. Regions that depend on the loop variable are the union over those
   iterations (`opar.analysis.iterations`), so tiles that no two iterations share do not conflict.
+- The blocks of a function see what ran before they were entered as nodes of their own, too. Blocks
+  that can run again see everything of each other, with regions for whatever values the numbers have
+  that are computed there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -24,9 +27,10 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from opar.analysis.access import Access
 from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import UNKNOWN, Root, RootKind
+from opar.analysis.block_graph import BlockGraph
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dependence import Hazard, HazardKind, hazard, replaces
-from opar.analysis.iterations import all_iterations, earlier_iterations, is_within
+from opar.analysis.iterations import all_iterations, earlier_iterations, is_within, without
 from opar.analysis.live import Entry, LiveAccesses, State
 from opar.dialects import gpu
 
@@ -36,7 +40,8 @@ class Node:
     """
     Executions of `op` that another operation can wait for: the last one before it (all of them
     where `op` is in a loop that the other is not in) or, with `loop`, those in all earlier
-    iterations of a loop that both are in.
+    iterations of a loop that both are in. With a function of several blocks as `loop`, those before
+    the block that the other is in was entered.
     """
 
     op: Operation
@@ -59,15 +64,18 @@ class Dependences:
     nodes: list[Node] = field(default_factory=list)
     number: dict[Operation, int] = field(default_factory=dict)
     earlier: dict[Operation, dict[int, int]] = field(default_factory=dict)
-    """For each loop: the node of an operation in it -> that of its earlier iterations."""
+    """For each loop or function: the node of an operation in it -> that of earlier executions."""
     spans: dict[Block | Operation, range] = field(default_factory=dict)
     conflicts: dict[Operation, Conflicts] = field(default_factory=dict)
 
 
-def analyse(block: Block, accesses: AccessAnalysis, flow: ControlFlow) -> Dependences:
-    """All hazards between the operations in `block`, structures in it included."""
+def analyse(scope: Block | Structure, accesses: AccessAnalysis, flow: ControlFlow) -> Dependences:
+    """All hazards between the operations in a block or in BLOCKS, structures in it included."""
     walk = _Walk(accesses, flow)
-    walk.block(block)
+    if isinstance(scope, Structure):
+        walk.blocks(scope)
+    else:
+        walk.block(scope)
     return walk.found
 
 
@@ -227,6 +235,70 @@ class _Walk:
         if region is not None:
             self._add(Entry(entry.number, replace(entry.access, region=region)))
 
+    # Blocks of a function
+
+    def blocks(self, scope: Structure) -> None:
+        """Walk the blocks of a function, each with what may have run before it."""
+        function = scope.op
+        ops = [
+            op
+            for block in scope.blocks
+            for op in self.flow.steps(block)
+            if isinstance(op, gpu.AsyncOp) or self.accesses.accesses(op)
+        ]
+        start = len(self.found.nodes)
+        earlier = {op: self._node(op, function) for op in ops}
+        self.found.spans[function] = range(start, len(self.found.nodes))
+        graph = self.flow.graph(function)
+        leaving: dict[Block, list[Entry]] = {}
+        for block in scope.blocks:
+            self.live = {}
+            for entry in self._entering(block, graph, earlier, leaving):
+                self.live.setdefault(entry.access.root, LiveAccesses()).add(entry)
+            self.block(block)
+            leaving[block] = [
+                self._left(entry, block, graph, earlier)
+                for of_root in self.live.values()
+                for entry in of_root
+            ]
+        self.found.earlier[function] = {self.found.number[op]: n for op, n in earlier.items()}
+
+    def _entering(
+        self,
+        block: Block,
+        graph: BlockGraph,
+        earlier: Mapping[Operation, int],
+        leaving: Mapping[Block, Sequence[Entry]],
+    ) -> Iterator[Entry]:
+        """What may have run before `block` is entered."""
+        seen: set[tuple[int, Access]] = set()
+        again = graph.cycle[block]
+        for op, number in earlier.items() if again else ():
+            if graph.block_of(op) in again:
+                for access in self.accesses.accesses(op):
+                    yield Entry(number, self._any_time(access, graph))
+        for inside in again or (block,):
+            for before in graph.predecessors[inside]:
+                for entry in leaving[before] if before not in again else ():
+                    if (key := (entry.number, entry.access)) not in seen:
+                        seen.add(key)
+                        yield Entry(*key)
+
+    def _left(
+        self, entry: Entry, block: Block, graph: BlockGraph, earlier: Mapping[Operation, int]
+    ) -> Entry:
+        """`entry`, live at the end of `block`, as the next block sees it."""
+        node = self.found.nodes[entry.number]
+        if node.loop is not None:
+            return entry
+        access = self._any_time(entry.access, graph) if graph.repeats(block) else entry.access
+        return Entry(earlier[node.op], access)
+
+    def _any_time(self, access: Access, graph: BlockGraph) -> Access:
+        """What `access` can be at any of its executions."""
+        region = without(access.region, self.accesses, lambda v: v is None or _repeats(v, graph))
+        return replace(access, region=region)
+
     def _is_new_each_time(self, root: Root, loop: Operation) -> bool:
         """Whether each iteration allocates memory of its own that no other sees."""
         value = root.key
@@ -242,3 +314,13 @@ class _Walk:
 
 def _is_memref(value: SSAValue) -> bool:
     return isinstance(value.type, MemRefType | UnrankedMemRefType)
+
+
+def _repeats(value: SSAValue, graph: BlockGraph) -> bool:
+    """Whether `value` is computed in a block that can run again."""
+    owner = value.owner
+    block = graph.block_of(owner) if isinstance(owner, Operation) else owner
+    if isinstance(block, Block) and block.parent is not graph.region:
+        parent = block.parent_op()
+        block = graph.block_of(parent) if parent is not None else None
+    return block is None or graph.repeats(block)

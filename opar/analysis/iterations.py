@@ -8,7 +8,7 @@ behind the loop, it is the union over those iterations that are meant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -26,8 +26,11 @@ def earlier_iterations(region: Region, loop: Operation, accesses: AccessAnalysis
     What `region`, of an operation in the body of `loop`, was in all iterations before the present
     one; None for no element.
     """
-    found = _without_inner(region, loop, accesses, keep=_variable(loop))
-    set, variable = found.set, _variable(loop)
+    variable = _variable(loop)
+    found = without(
+        region, accesses, lambda v: (v is None or v is not variable) and is_within(v, loop)
+    )
+    set = found.set
     if set is None or variable is None:
         return found
     name = accesses.host.of(variable)
@@ -43,23 +46,20 @@ def earlier_iterations(region: Region, loop: Operation, accesses: AccessAnalysis
 
 def all_iterations(region: Region, loop: Operation, accesses: AccessAnalysis) -> Region | None:
     """What `region` is in all iterations of `loop` together; None for no element."""
-    return _without_inner(region, loop, accesses)
+    return without(region, accesses, lambda value: is_within(value, loop))
 
 
-def _without_inner(
-    region: Region, op: Operation, accesses: AccessAnalysis, keep: SSAValue | None = None
+def without(
+    region: Region, accesses: AccessAnalysis, is_open: Callable[[SSAValue | None], bool]
 ) -> Region:
-    """`region` for all values that numbers defined within `op`, `keep` left out, can have."""
+    """`region` for all values that the numbers of which `is_open` holds can have."""
     if region.set is None:
         return region
-    kept = accesses.host.of(keep) if keep is not None else None
     set = region.set
-    while inner := [
-        n for n in symbols_of(set) if n != kept and is_within(accesses._values.get(n), op)
-    ]:
+    while inner := [n for n in symbols_of(set) if is_open(accesses.named(n))]:
         limits: list[str] = []
         for name in inner:
-            value = accesses._values.get(name)
+            value = accesses.named(name)
             loop = value.block.parent_op() if isinstance(value, BlockArgument) else None
             if loop is not None and value is _variable(loop):
                 limits += _range(loop, name, accesses)

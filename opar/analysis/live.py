@@ -62,6 +62,10 @@ class LiveAccesses:
             for cell in cells:
                 self._cells.setdefault(cell, []).append(entry)
 
+    def __iter__(self) -> Iterator[Entry]:
+        """Each live access."""
+        return _live(self._all)
+
     def near(self, region: Region) -> Iterator[Entry]:
         """Each live access whose region may meet `region`, once."""
         cells = self._cells_of(region)

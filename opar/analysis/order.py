@@ -14,13 +14,14 @@ it finds then holds for each earlier iteration.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
+from opar.analysis.block_order import BlockOrder
 from opar.analysis.calls import call_tokens
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dataflow import Dependences
@@ -33,11 +34,11 @@ from opar.dialects import async_, gpu
 class Order:
     """
     Walks a block; afterwards `needed[op]` are the nodes that `op` waits for, in order, none of them
-    implied by the others. For the operation `end`, behind which nothing may run any more, it is
+    implied by the others. For the operations `ends`, behind which nothing may run any more, it is
     what runs then. `is_asynchronous` tells which operations the host need not wait for.
     """
 
-    end: Operation | None
+    ends: Collection[Operation]
     found: Dependences
     flow: ControlFlow
     is_asynchronous: Callable[[Operation], bool]
@@ -51,6 +52,34 @@ class Order:
         self.done_by: dict[Operation, int] = {}
         """For each `async.execute`: what is complete once it is awaited."""
         self.groups: dict[SSAValue, list[SSAValue]] = {}
+        self.of_blocks: BlockOrder | None = None
+        """What holds between the blocks of the function that is walked."""
+
+    def scope(self, scope: Block | Structure) -> None:
+        """Find the waits in a block or in BLOCKS, and in the structures in them."""
+        if isinstance(scope, Block):
+            self.block(scope)
+            return
+        facts = self.of_blocks = BlockOrder(scope, self.found, self.flow)
+        changed = True
+        while changed:
+            changed = [self._block_again(block, facts) for block in scope.blocks]
+            changed = any(changed) and any(map(facts.graph.repeats, scope.blocks))
+
+    def _block_again(self, block: Block, facts: BlockOrder) -> bool:
+        """Go through one block of several; whether that told anything new."""
+        start = facts.enter(block)
+        self.complete = start.complete
+        for n, mask in start.nodes.items():
+            self.implied.ancestors[n] = mask
+        for token in facts.computed_in(block):
+            self.tokens.pop(token, None)
+        self.tokens |= start.tokens
+        self.block(block)
+        end = block.last_op
+        assert end is not None
+        tokens = {token: self._token(token, end) for token in facts.far_tokens(block)}
+        return facts.leave(block, self.complete, self.implied, tokens)
 
     def block(self, block: Block) -> None:
         """Find the waits in `block` and in the structures in it."""
@@ -58,7 +87,7 @@ class Order:
             inner = self.flow.structure(op)
             if inner is not None:
                 self._structure(inner)
-            elif op is self.end:
+            elif op in self.ends:
                 self._end(op)
             else:
                 self._step(op)
@@ -119,19 +148,29 @@ class Order:
             for value in op.operands:
                 if isinstance(value.type, gpu.AsyncTokenType):
                     handed |= self._token(value, op)
-        running = self._running(range(len(self.found.nodes)), op)
+        running = self._running(self._before_end(op), op)
         running = [n for n in running if not handed >> n & 1 and not self._waits_itself(n)]
         self.needed[op] = self.implied.minimal(running, op)
         self.complete |= self.implied.closure(self.needed[op], op)
 
+    def _before_end(self, op: Operation) -> Iterable[int]:
+        """All nodes that can run before `op`, one of the ends."""
+        span = range(len(self.found.nodes))
+        earlier: Iterable[int] = ()
+        if self.of_blocks is not None:
+            block = op.parent
+            assert block is not None
+            span = self.found.spans[block]
+            earlier = self.of_blocks.earlier.values()
+        return [*earlier, *(n for n in span if self.found.nodes[n].loop is None)]
+
     def _running(self, candidates: Iterable[int], op: Operation) -> list[int]:
         """Those of `candidates` that may still run when the host gets to `op`."""
-        at_end = op is self.end
+        at_end = op in self.ends
         return [
             n
             for n in candidates
             if not self.complete >> n & 1
-            and not (at_end and self.found.nodes[n].loop is not None)
             and (self.has_token(n) or (not at_end and self._apart(n, op) is not None))
         ]
 
@@ -286,7 +325,7 @@ class Order:
 
     def _awaited(self, node: int, op: Operation) -> int:
         """What is complete because `op`, which waits for `node`, awaits what it lies in."""
-        apart = self._apart(node, op)
+        apart = self._apart(node, op) if self.found.nodes[node].loop is None else None
         return self.done_by.get(apart, 0) if apart is not None else 0
 
     def _await(self, op: Operation) -> None:
@@ -306,8 +345,15 @@ class Order:
             case _:
                 return
         for value in awaited:
-            if isinstance(value, OpResult):
+            if isinstance(value, OpResult) and self._in_one_block(value.op, op):
                 self.complete |= self.done_by.get(value.op, 0)
+
+    def _in_one_block(self, before: Operation, op: Operation) -> bool:
+        """Whether two operations lie in one block of the function, if that has several."""
+        if self.of_blocks is None:
+            return True
+        graph = self.of_blocks.graph
+        return graph.block_of(before) is graph.block_of(op)
 
 
 def _moved(mask: int, earlier: dict[int, int]) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import cf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from opar.analysis.block_graph import reachable_blocks
 from opar.backend.build_scalars import width_of
 from opar.backend.build_state import Builder, Held, Label
 from opar.errors import UnsupportedError, at
@@ -38,7 +39,7 @@ def run_region(builder: Builder, op: Operation, region: Region) -> list[Held]:
     Add the blocks of a region, dominators first, and return what its ends yield. The arguments of
     its first block are known already. Raises `UnsupportedError` where no end can be reached.
     """
-    blocks = _in_order(region.blocks[0])
+    blocks = reachable_blocks(region.blocks[0])
     ends = [b.last_op for b in blocks if b.last_op is not None and not b.last_op.successors]
     if not ends:
         raise UnsupportedError(at(op, "no way leads to its end"))
@@ -55,26 +56,6 @@ def run_region(builder: Builder, op: Operation, region: Region) -> list[Held]:
             run.add_block(block)
     builder.bind(run.end, op)
     return run.results
-
-
-def _in_order(first: Block) -> list[Block]:
-    """The blocks that can be reached, in reverse post-order: dominators first, loops together."""
-    found: list[Block] = []
-    seen = {first}
-    work = [(first, list(_successors(first)))]
-    while work:
-        block, left = work[-1]
-        if not left:
-            found.append(block)
-            work.pop()
-        elif (following := left.pop()) not in seen:
-            seen.add(following)
-            work.append((following, list(_successors(following))))
-    return found[::-1]
-
-
-def _successors(block: Block) -> Sequence[Block]:
-    return block.last_op.successors if block.last_op is not None else ()
 
 
 @dataclass

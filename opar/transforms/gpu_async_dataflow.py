@@ -14,13 +14,15 @@ from xdsl.traits import IsTerminator
 
 from opar.analysis.accesses import COMMUTING_ATOMICS, AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis
+from opar.analysis.block_graph import successors
 from opar.analysis.calls import call_tokens
-from opar.analysis.control_flow import ControlFlow
+from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dataflow import analyse
 from opar.analysis.order import Order
 from opar.dialects import gpu, memref
 from opar.errors import at
 from opar.transforms.tokens.rewrite import REMARKS, TokenRewriter
+from opar.transforms.tokens.rewrite_blocks import rewrite_blocks
 from opar.transforms.tokens.slots import plan
 
 
@@ -68,7 +70,8 @@ class GpuAsyncDataflowPass(ModulePass):
            }
 
        Out of an `async.execute` they come as `!async.value<!gpu.async.token>`, awaited where they
-       are needed; one that nobody awaits waits for its own work at its end. Around other
+       are needed; one that nobody awaits waits for its own work at its end. Between the blocks of
+       a function (`cf`) they are block arguments. Around other
        operations with regions, and for `single-use-tokens`, the host waits.
 
     `opar-opt --remarks` (the logger `opar.remarks`) says for each edge which buffer, elements and
@@ -101,8 +104,8 @@ class GpuAsyncDataflowPass(ModulePass):
             op.attributes[COMMUTING_ATOMICS] = builtin.UnitAttr()
         for function in op.walk():
             if isinstance(function, func.FuncOp):
-                for block in _scopes(function, self._flow()):
-                    self._rewrite(block, accesses)
+                for scope in _scopes(function, self._flow()):
+                    self._rewrite(scope, accesses)
 
         if REMARKS.isEnabledFor(logging.INFO):
             for access, reason in accesses.imprecision.reasons:
@@ -111,28 +114,44 @@ class GpuAsyncDataflowPass(ModulePass):
     def _flow(self) -> ControlFlow:
         return ControlFlow(crossed_by_tokens=not self.single_use_tokens)
 
-    def _rewrite(self, block: Block, accesses: AccessAnalysis) -> None:
+    def _rewrite(self, scope: Block | Structure, accesses: AccessAnalysis) -> None:
         flow = self._flow()
-        end = _sink_deallocations(block, flow)
-        dependences = analyse(block, accesses, flow)
-        order = Order(end, dependences, flow, _is_asynchronous)
-        order.block(block)
-        slots = plan(dependences, order, flow)
-        TokenRewriter(
-            dependences, order, slots, flow, _is_asynchronous, self.single_use_tokens
-        ).rewrite(block)
+        is_block = isinstance(scope, Block)
+        ends = {
+            end
+            for block in ((scope,) if is_block else scope.blocks)
+            if (end := _sink_deallocations(block, flow)) and (is_block or not successors(block))
+        }
+        dependences = analyse(scope, accesses, flow)
+        order = Order(ends, dependences, flow, _is_asynchronous)
+        order.scope(scope)
+        rewriter = TokenRewriter(
+            dependences,
+            order,
+            plan(dependences, order, flow),
+            flow,
+            _is_asynchronous,
+            self.single_use_tokens,
+        )
+        if isinstance(scope, Block):
+            rewriter.rewrite(scope)
+        else:
+            rewrite_blocks(rewriter, scope)
 
 
-def _scopes(op: Operation, flow: ControlFlow) -> Iterator[Block]:
+def _scopes(op: Operation, flow: ControlFlow) -> Iterator[Block | Structure]:
     """The blocks below `op` at whose end nothing runs any more, inner ones first."""
     if isinstance(op, gpu.LaunchOp | gpu.ModuleOp):
         return
+    structure = flow.structure(op)
     for region in op.regions:
         for block in region.blocks:
             for child in block.ops:
                 yield from _scopes(child, flow)
-            if flow.structure(op) is None:
+            if structure is None:
                 yield block
+    if structure is not None and structure.shape is Shape.BLOCKS:
+        yield structure
 
 
 def _is_asynchronous(op: Operation) -> bool:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from opar.analysis.calls import call_tokens
@@ -16,7 +16,7 @@ from opar.analysis.order import Order
 from opar.dialects import affine, async_, gpu, scf
 from opar.errors import at
 from opar.transforms.tokens.extend import else_block, extended
-from opar.transforms.tokens.slots import Plan, crosses
+from opar.transforms.tokens.slots import Plan, Slot, crosses
 
 REMARKS = logging.getLogger("opar.remarks")
 """Where the pass says, at level INFO, which hazard made each edge."""
@@ -35,8 +35,8 @@ class TokenRewriter:
     tokens: dict[int, SSAValue] = field(default_factory=dict)
     results: dict[tuple[Operation, int], SSAValue] = field(default_factory=dict)
     """The value of each slot behind its structure."""
-    arguments: dict[tuple[Block, int], BlockArgument] = field(default_factory=dict)
-    """The value of each slot at the start of each block of its loop."""
+    arguments: dict[tuple[Block, int], SSAValue] = field(default_factory=dict)
+    """The value of each slot at the start of each block of its loop or function."""
     executes: dict[Operation, SSAValue] = field(default_factory=dict)
     """The token of each `async.execute` that was rewritten."""
     awaited: dict[SSAValue, list[Operation]] = field(default_factory=dict)
@@ -115,6 +115,7 @@ class TokenRewriter:
 
     def _value(self, number: int, op: Operation) -> SSAValue | None:
         """The token of a node where `op` is; None for what is awaited before `op` instead."""
+        number = self.plan.seen(number, op)
         node = self.found.nodes[number]
         if node.loop is not None:
             base = self.found.number[node.op]
@@ -204,14 +205,19 @@ class TokenRewriter:
         """Yield the slots at the end of a block."""
         end = block.last_op
         assert end is not None and end.has_trait(IsTerminator)
-        yielded: list[SSAValue] = []
-        for i, slot in enumerate(self.plan.slots.get(structure.op, ())):
-            tokens = self._values(slot.sources.get(block, []), end)
-            if slot.carries.get(block, False):
-                tokens = [self.arguments[block, i], *tokens]
-            yielded.append(tokens[0] if len(tokens) == 1 else self._join(tokens, end))
+        yielded = [
+            self.leaving(block, i, slot, end)
+            for i, slot in enumerate(self.plan.slots.get(structure.op, ()))
+        ]
         if yielded:
             end.operands = [*end.operands, *yielded]
+
+    def leaving(self, block: Block, number: int, slot: Slot, end: Operation) -> SSAValue:
+        """What slot `number` holds at the end of `block`."""
+        tokens = self._values(slot.sources.get(block, []), end)
+        if slot.carries.get(block, False):
+            tokens = list(dict.fromkeys([self.arguments[block, number], *tokens]))
+        return tokens[0] if len(tokens) == 1 else self._join(tokens, end)
 
 
 def _insert_wait(tokens: Sequence[SSAValue], op: Operation, is_async: bool) -> gpu.WaitOp:

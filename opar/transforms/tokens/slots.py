@@ -4,6 +4,10 @@ Which tokens go through which structure: the plan, made before the IR changes.
 An operation outside a structure (a branch, a loop) that waits for one inside needs a token among
 the structure's results; one that waits for earlier iterations needs one among the iteration
 arguments. Each such token is a *slot*. Operations for which the same others wait share a slot.
+
+Between the blocks of a function a slot is a block argument, in the blocks from which one that uses
+it can be reached. It is not needed where the token itself can be used: behind a block that runs
+once and on every way.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation
 
+from opar.analysis.block_graph import BlockGraph
+from opar.analysis.block_order import BlockOrder
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dataflow import Dependences
 from opar.analysis.implied import encloses
@@ -23,20 +29,41 @@ from opar.analysis.order import Order
 class Slot:
     """
     A token that stands for `nodes`. At the end of each block of the structure it is the join of
-    those of `sources` and, where the block `carries` it, of what the slot held before.
+    those of `sources` and, where the block `carries` it, of what the slot held before. Of the
+    blocks of a function only those that are `live` have it.
     """
 
     nodes: list[int]
     sources: dict[Block, list[int]]
     carries: dict[Block, bool]
+    live: set[Block] = field(default_factory=set)
 
 
 @dataclass
 class Plan:
     """The slots of each structure, and the structures around each node, innermost first."""
 
+    found: Dependences
+    graph: BlockGraph | None = None
+    """The blocks, if those of a function are rewritten."""
+    home: dict[int, Block] = field(default_factory=dict)
+    """The block of the function that a node lies in."""
     slots: dict[Operation, list[Slot]] = field(default_factory=dict)
     around: dict[int, list[Structure]] = field(default_factory=dict)
+
+    def seen(self, node: int, op: Operation) -> int:
+        """
+        The node whose token stands for `node` where `op` is: of earlier executions of an operation
+        that runs once, and on every way to `op`, that is the operation itself.
+        """
+        graph = self.graph
+        if graph is None or self.found.nodes[node].loop is not graph.region.parent:
+            return node
+        number = self.found.number[self.found.nodes[node].op]
+        home, here = self.home[number], graph.block_of(op)
+        assert here is not None
+        direct = not graph.repeats(home) and graph.strictly_dominates(home, here)
+        return number if direct else node
 
     def slot_of(self, op: Operation, node: int) -> int:
         """The number of the slot of structure `op` that stands for `node`."""
@@ -45,11 +72,15 @@ class Plan:
 
 def plan(found: Dependences, order: Order, flow: ControlFlow) -> Plan:
     """The slots that the waits of `order` need."""
-    result = Plan()
+    facts = order.of_blocks
+    result = Plan(found)
+    if facts is not None:
+        result.graph = facts.graph
+        result.home = {n: block for block, own in facts.own.items() for n in own}
     structures: dict[Operation, Structure] = {}
     users: dict[Operation, dict[int, dict[tuple[Operation, bool], None]]] = {}
     for op, nodes in order.needed.items():
-        for n in nodes:
+        for n in (result.seen(n, op) for n in nodes):
             node = found.nodes[n]
             base = n if node.loop is None else found.number[node.op]
             result.around.setdefault(base, list(flow.enclosing(node.op)))
@@ -63,7 +94,14 @@ def plan(found: Dependences, order: Order, flow: ControlFlow) -> Plan:
         groups: dict[frozenset[tuple[Operation, bool]], list[int]] = {}
         for n in sorted(wanted):
             groups.setdefault(frozenset(wanted[n]), []).append(n)
-        result.slots[op] = [_slot(structures[op], nodes, found, order) for nodes in groups.values()]
+        structure = structures[op]
+        if facts is not None and structure.shape is Shape.BLOCKS:
+            result.slots[op] = [
+                _slot_of_blocks(nodes, {user for user, _ in wanted}, result, order, facts)
+                for wanted, nodes in groups.items()
+            ]
+        else:
+            result.slots[op] = [_slot(structure, nodes, found, order) for nodes in groups.values()]
     return result
 
 
@@ -82,7 +120,7 @@ def _crossed(
     loop = found.nodes[node].loop
     for structure in around:
         if structure.op.is_ancestor(user):
-            if structure.op is loop or (loop is None and crosses(structure, found, node, user)):
+            if loop is not None or crosses(structure, found, node, user):
                 yield structure
             if loop is None or structure.op is loop:
                 return
@@ -106,3 +144,27 @@ def _slot(structure: Structure, nodes: list[int], found: Dependences, order: Ord
         if structure.is_loop:
             before = [*before, *own]
     return Slot(nodes, sources, carries)
+
+
+def _slot_of_blocks(
+    nodes: list[int], users: set[Operation], plan: Plan, order: Order, facts: BlockOrder
+) -> Slot:
+    graph = facts.graph
+    slot = Slot(nodes, {}, {})
+    for block in graph.blocks:
+        end = block.last_op
+        assert end is not None
+        complete = facts.at_end[block]
+        own = [n for n in nodes if plan.home[n] is block and not complete >> n & 1]
+        slot.sources[block] = order.implied.minimal(own, end)
+        complete |= order.implied.at_end(slot.sources[block], block)
+        before = [facts.earlier[n] for n in nodes if not complete >> facts.earlier[n] & 1]
+        slot.sources[block] += [n for n in before if plan.seen(n, end) != n]
+        slot.carries[block] = any(plan.seen(n, end) == n for n in before)
+    work = [block for user in users if (block := graph.block_of(user)) is not None]
+    while work:
+        block = work.pop()
+        if block not in slot.live:
+            slot.live.add(block)
+            work += [before for before in graph.predecessors[block] if slot.carries[before]]
+    return slot
