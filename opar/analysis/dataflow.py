@@ -28,6 +28,7 @@ from opar.analysis.access import Access
 from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.aliasing import UNKNOWN, Root, RootKind
 from opar.analysis.block_graph import BlockGraph
+from opar.analysis.calls import call_tokens
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dependence import Hazard, HazardKind, hazard, replaces
 from opar.analysis.iterations import all_iterations, earlier_iterations, is_within, without
@@ -244,7 +245,7 @@ class _Walk:
             op
             for block in scope.blocks
             for op in self.flow.steps(block)
-            if isinstance(op, gpu.AsyncOp) or self.accesses.accesses(op)
+            if isinstance(op, gpu.AsyncOp) or call_tokens(op) or self.accesses.accesses(op)
         ]
         start = len(self.found.nodes)
         earlier = {op: self._node(op, function) for op in ops}
