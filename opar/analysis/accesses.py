@@ -42,6 +42,7 @@ from opar.analysis.body import (
 from opar.analysis.imprecision import Imprecision
 from opar.analysis.kernel_summary import KernelAccess, KernelSummary, summarise
 from opar.analysis.region import WHOLE, Region, box_region, region_of
+from opar.analysis.sizes import known_sizes
 from opar.analysis.sources import holds_memref
 from opar.analysis.symbolic import Expressions
 from opar.analysis.views import coordinates
@@ -226,7 +227,7 @@ class AccessAnalysis:
     def _elements_of_view(self, view: SSAValue) -> Region | None:
         if not isinstance(view.type, MemRefType):
             return WHOLE
-        shape = view.type.get_shape()
+        shape = known_sizes(view)
         names = [f"x{d}" for d in range(len(shape))]
         source, found = coordinates(view, names, self.host)
         if found is None or not self.aliases.is_root(source):
