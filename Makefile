@@ -2,6 +2,7 @@
 # environment in .venv is made and filled with what a target needs.
 VENV := .venv
 HAS_GPU := $(shell command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q GPU && echo yes)
+PROGRAMS := 100000
 EXTRAS := $(if $(HAS_GPU),$(comma)cuda)
 comma := ,
 
@@ -14,7 +15,7 @@ BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
 endif
 
-.PHONY: help demo test test-gpu lint format bench clean
+.PHONY: help demo test test-long test-gpu lint format bench clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -37,6 +38,9 @@ demo: $(BASE)  ## Two matrix products and their sum, run concurrently on whateve
 
 test: $(DEV)  ## Every test that needs no GPU
 	$(PYTHON) -m pytest -n auto -m "not gpu" tests
+
+test-long: $(DEV)  ## Random programs against the oracle: make test-long PROGRAMS=100000
+	$(PYTHON) -m tests.oracle --programs $(PROGRAMS)
 
 test-gpu: $(DEV)  ## The tests that run on a GPU (skipped, with the reason, where there is none)
 	$(PYTHON) -m pytest -m gpu tests
