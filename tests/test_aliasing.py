@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import opar
+from opar.backend.compiler import Options, compile_text
+from opar.backend.schedule import Wait
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -149,3 +151,53 @@ def test_sums_by_atomic_updates(
     program(x, y, bins, total)
     np.testing.assert_array_equal(bins, expected)
     np.testing.assert_array_equal(total, expected)
+
+
+STARTED = """
+module attributes {gpu.container_module} {
+gpu.module @k {
+  gpu.func @square(%a: memref<64xf32>) kernel {
+    %i = gpu.block_id x
+    %v = memref.load %a[%i] : memref<64xf32>
+    %w = arith.mulf %v, %v : f32
+    memref.store %w, %a[%i] : memref<64xf32>
+    gpu.return
+  }
+}
+func.func private @start(%a: memref<64xf32>) -> !gpu.async.token {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %0 = gpu.launch_func async @k::@square blocks in (%c64, %c1, %c1)
+      threads in (%c1, %c1, %c1) args(%a : memref<64xf32>)
+  return %0 : !gpu.async.token
+}
+func.func private @start_beside(%b: memref<64xf32>) -> !gpu.async.token {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %0 = gpu.launch_func async @k::@square blocks in (%c64, %c1, %c1)
+      threads in (%c1, %c1, %c1) args(%b : memref<64xf32>) {opar.stream = 1 : i64}
+  return %0 : !gpu.async.token
+}
+func.func @f(%x: memref<64xf32> {llvm.noalias}, %y: memref<64xf32> {llvm.noalias}) {
+  %0 = call @start(%x) : (memref<64xf32>) -> !gpu.async.token
+  %1 = call @start_beside(%y) : (memref<64xf32>) -> !gpu.async.token
+  %2 = call @start(%x) : (memref<64xf32>) -> !gpu.async.token
+  return
+}
+}
+"""
+
+
+def test_calls_that_return_tokens(generator: np.random.Generator) -> None:
+    """Two calls on buffers of their own run at the same time, a third waits for the first."""
+    pipeline = "gpu-async-dataflow"
+    compiled = compile_text(STARTED, "f", Options("cpu", "host", "f", pipeline, False, True))
+    first, second, wait, third, _ = compiled.schedule.operations
+    assert first.stream != second.stream and not second.dependencies
+    assert isinstance(wait, Wait) and wait.dependencies == (0,) and third.stream == first.stream
+    program = opar.compile(STARTED, entry="f", device="cpu", pipeline=pipeline)
+    x, y = (generator.random(64, np.float32) for _ in range(2))
+    expected = (x * x) * (x * x), y * y
+    program(x, y)
+    np.testing.assert_array_equal(x, expected[0])
+    np.testing.assert_array_equal(y, expected[1])

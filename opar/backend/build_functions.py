@@ -22,11 +22,14 @@ def add(builder: Builder, op: Operation) -> bool:
     if callee in builder.calls:
         raise UnsupportedError(at(op, f"@{name} calls itself: recursion is not supported"))
     held = [builder.get(v) for v in op.operands]
-    caller = builder.scope
+    caller = builder.scope, builder.activation
     builder.enter(Scope())
+    builder.activations += 1
+    builder.activation = builder.activations
     give_all(builder, callee.body.blocks[0].args, held)
     results = add_body(builder, callee)
-    builder.enter(caller)
+    scope, builder.activation = caller
+    builder.enter(scope)
     give_all(builder, op.results, results)
     return True
 

@@ -69,10 +69,14 @@ class Scope:
 
 @dataclass(frozen=True)
 class Origin:
-    """The operation of the IR that a step comes from, and what its values are."""
+    """
+    The operation of the IR that a step comes from, what its values are, and which call it
+    belongs to (0: the entry).
+    """
 
     op: Operation
     scope: Scope
+    activation: int = 0
 
 
 @dataclass
@@ -127,6 +131,9 @@ class Builder:
         """For each buffer register, the buffers that are moved there."""
         self.touched: set[tuple[int, bool]] = set()
         """Buffers that steps read or (true) write."""
+        self.activation = 0
+        """The number of the call whose body is being added."""
+        self.activations = 0
         self.calls: list[Operation] = []
         """The functions whose bodies are being added, outermost first."""
         self._labels: list[Label] = []
@@ -224,7 +231,7 @@ class Builder:
     def _append(self, op: Operation, kind: type[Step], taken: Held, **fields: object) -> None:
         fields = {"name": op.name, "location": format_location(op.location)} | fields
         self.steps.append(kind(**fields))  # pyright: ignore[reportArgumentType]
-        self.origins.append(Origin(op, self.scope))
+        self.origins.append(Origin(op, self.scope, self.activation))
         self.before.append(taken.done)
         self.nodes.append(taken.nodes)
 
