@@ -87,6 +87,16 @@ def test_schedule_and_graph(seed_file: Path) -> None:
     assert 'label="2: launch seed_kernel<1x1x1, 1x1x1>(a, b, p)\\nstream 0"' in dot
 
 
+def test_schedule_seed(seed_file: Path) -> None:
+    shown = [
+        run("opar_run", seed_file, "--device", "cpu", "--print", *order).stdout.split("result0 =")[
+            1
+        ]
+        for order in ([], ["--schedule-seed", 0], ["--schedule-seed", 1])
+    ]
+    assert shown[0] == shown[1] == shown[2]
+
+
 def test_the_second_run_comes_from_the_cache(seed_file: Path) -> None:
     first = run("opar_run", seed_file, "--device", "cpu")
     second = run("opar_run", seed_file, "--device", "cpu", "--repeat", 3)
@@ -140,6 +150,7 @@ UNKNOWN = """func.func @f(%a: memref<4xf32>) {
         (TWO, ["--entry", "f", "--device", "tpu"], "device 'tpu' is none of auto, cuda, cpu"),
         (TWO, ["--entry", "f", "-p", "nothing"], "Unrecognized passes: ['nothing']"),
         (TWO, ["--entry", "f", "--repeat", "0"], "--repeat 0: must be at least 1"),
+        (TWO, ["--entry", "f", "--schedule-seed", "-1"], "schedule seed -1: must be an integer"),
         (TWO, ["--entry", "f", "--seed", "-1"], "--seed -1: must not be negative"),
         (
             IN_PLACE,

@@ -12,7 +12,7 @@ import numpy as np
 
 from opar.backend import schedule as s
 from opar.backend.arguments import BoundArgument
-from opar.backend.device import Device, Memory
+from opar.backend.device import Device, Event, Memory, Session
 from opar.backend.float_scalars import float_of_bits
 from opar.backend.numbers import bits_of, dtype_of
 from opar.backend.scalars import wrap
@@ -88,11 +88,18 @@ class CallMemory:
         else:
             self.memory[number] = host_memory(nbytes)
 
-    def free(self, number: int) -> None:
+    def free(self, number: int, session: Session) -> None:
         """Give the memory of a buffer back; what used it is complete."""
         memory = self.memory[number]
         if self._allocated.pop(id(memory), None) is not None:
+            session.release(memory, ())
             self.device.free(memory)
+
+    def release(self, number: int, session: Session, after: Sequence[Event]) -> None:
+        """Note that a buffer of this call is used no more behind `after`."""
+        memory = self.memory[number]
+        if id(memory) in self._allocated:
+            session.release(memory, after)
 
     def free_all(self) -> None:
         """Give all memory back; nothing runs on it any more."""

@@ -134,6 +134,9 @@ class _CudaSession:
         except self._cuda.Error as error:
             raise DeviceError(f"a step failed on the GPU: {error}") from error
 
+    def release(self, memory: Memory, after: Sequence[Any]) -> None:
+        """Nothing: the memory is freed when the call ends."""
+
     def close(self) -> None:
         self._device.give_streams(self._streams)
         self._cuda.Context.pop()
@@ -147,6 +150,7 @@ class CudaDevice:
     """
 
     kind = "cuda"
+    schedule_seed: int | None = None
 
     def __init__(self, index: int = 0):
         self.driver = _driver()

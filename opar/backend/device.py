@@ -72,6 +72,10 @@ class Session(Protocol):
         """Wait on the host until `event` has passed; raises `DeviceError` if a step failed."""
         ...
 
+    def release(self, memory: Memory, after: Sequence[Event]) -> None:
+        """The program uses `memory` no more behind `after`; it is freed after the session."""
+        ...
+
     def finish(self) -> None:
         """Wait on the host for all streams; raises `DeviceError` if a step failed."""
         ...
@@ -89,6 +93,9 @@ class Device(Protocol):
 
     name: str
     """The name of the processor, for people."""
+
+    schedule_seed: int | None
+    """What chooses the order of operations, None where it is the processor's own."""
 
     def load(self, code: KernelCode) -> dict[str, Kernel]:
         """Load compiled kernels by name."""

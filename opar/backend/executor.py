@@ -85,6 +85,8 @@ class _Execution:
 
     def _run_in_order(self, session: Session) -> None:
         recorded = self.schedule.recorded
+        last_uses = self._last_uses()
+        recorded = recorded.union(*last_uses.values())
         for number, op in enumerate(self.schedule.operations):
             for before in op.dependencies:
                 if op.stream is None:
@@ -92,10 +94,29 @@ class _Execution:
                 else:
                     session.wait(op.stream, self.events[before])
             self._step(op, op.stream or 0, session)
+            if isinstance(op, s.Free) and number in last_uses:
+                after = [self.events[i] for i in last_uses[number]]
+                self.memory.release(op.buffer, session, after)
             if op.stream is not None and (number in recorded or op.blocking):
                 self.events[number] = session.record(op.stream)
                 if op.blocking:
                     session.synchronize(self.events[number])
+
+    def _last_uses(self) -> dict[int, list[int]]:
+        """For each `Free`, the steps on streams that its tokens say it runs after."""
+        if self.device.schedule_seed is None:
+            return {}
+        operations, tokens = self.schedule.operations, self.schedule.tokens
+        found: dict[int, list[int]] = {}
+        for number, op in enumerate(operations):
+            if isinstance(op, s.Alloc | s.Free):
+                found[number] = []
+                for before in tokens[number]:
+                    if before in found:
+                        found[number] += found[before]
+                    elif operations[before].stream is not None:
+                        found[number].append(before)
+        return found
 
     def _run_with_jumps(self, session: Session) -> None:
         operations, recorded = self.schedule.operations, self.schedule.recorded
@@ -126,7 +147,7 @@ class _Execution:
                 case s.Wait():
                     streams.synchronize(stands_for(op.dependencies, op.registers))
                 case s.Free() if op.stream is None:
-                    self.memory.free(op.buffer)
+                    self.memory.free(op.buffer, session)
                 case s.Alloc() | s.Free():
                     self._step(op, 0, session)
                 case _ if op.stream is None:

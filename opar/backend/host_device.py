@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from opar.backend.device import KernelCode, Memory
-from opar.backend.numbers import bits_of
-from opar.errors import DeviceError
-
-_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+from opar.backend.host_session import KERNEL, HostKernel, HostSession
+from opar.backend.seeded_session import SeededSession, poison
+from opar.errors import DeviceError, OptionError
 
 _ALIGNMENT = 64
 _SLICE = 0.05
 """Seconds of a wait after which signals are looked at: another thread may have got them."""
-
-
-@dataclass(frozen=True)
-class _HostKernel:
-    """A loaded kernel; `owner` keeps its code in memory."""
-
-    function: Callable[..., None]
-    parameters: tuple[str, ...]
-    owner: object = None
 
 
 class _Task:
@@ -105,10 +92,10 @@ class _Task:
             task._one_before_done()
 
 
-class _HostSession:
+class _PooledSession(HostSession):
     def __init__(self, pool: ThreadPoolExecutor, workers: int, streams: int):
+        super().__init__(workers)
         self._pool = pool
-        self._workers = workers
         self._tails: list[list[_Task]] = [[] for _ in range(streams)]
         self._all: list[_Task] = []
         self._cancelled = threading.Event()
@@ -119,55 +106,6 @@ class _HostSession:
         self._tails[stream] = [task]
         self._all.append(task)
         task.start_after(before)
-
-    def launch(
-        self,
-        stream: int,
-        kernel: _HostKernel,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared: int,
-        arguments: Sequence[int | float],
-    ) -> None:
-        function, parameters = kernel.function, kernel.parameters
-        values = b"".join(
-            bits_of("i64" if t == "ptr" else t, a).ljust(16, b"\0")
-            for t, a in zip(parameters, arguments, strict=True)
-        )
-        storage = ctypes.create_string_buffer(values, len(values) + 1)
-        start = ctypes.addressof(storage)
-        places = (ctypes.c_void_p * max(1, len(parameters)))(
-            *(start + 16 * i for i in range(len(parameters)))
-        )
-        geometry = (ctypes.c_int64 * 6)(*grid, *block)
-        blocks = grid[0] * grid[1] * grid[2]
-        count = max(1, min(blocks, self._workers))
-        bounds = [blocks * i // count for i in range(count + 1)]
-
-        def piece(begin: int, end: int) -> Callable[[], None]:
-            def run() -> None:
-                _ = storage  # `places` points into it
-                function(ctypes.addressof(places), ctypes.addressof(geometry), begin, end)
-
-            return run
-
-        self._enqueue(stream, [piece(*ends) for ends in pairwise(bounds)])
-
-    def copy(
-        self, stream: int, target: Memory, source: Memory, to_device: bool, from_device: bool
-    ) -> None:
-        def run() -> None:
-            ctypes.memmove(target.address, source.address, source.nbytes)
-
-        self._enqueue(stream, [run])
-
-    def fill(self, stream: int, target: Memory, pattern: bytes) -> None:
-        def run() -> None:
-            items = (ctypes.c_uint8 * target.nbytes).from_address(target.address)
-            words = np.ctypeslib.as_array(items).view(f"u{len(pattern)}")
-            words[:] = int.from_bytes(pattern, "little")
-
-        self._enqueue(stream, [run])
 
     def record(self, stream: int) -> list[_Task]:
         return list(self._tails[stream])
@@ -196,6 +134,9 @@ class _HostSession:
             raise interrupt
         self._raise_first_error()
 
+    def release(self, memory: Memory, after: Sequence[list[_Task]]) -> None:
+        """Nothing: see `HostDevice.free`."""
+
     def close(self) -> None:
         self._all.clear()
 
@@ -209,11 +150,20 @@ class HostDevice:
     """
     Runs schedules on `workers` threads (by default one a core, at least two). Operations that no
     token orders run at the same time; the blocks of one launch are shared among the threads.
+
+    With `schedule_seed` all runs on the calling thread, in one of the orders that the tokens allow
+    (see `opar.backend.seeded_session.Order`), the same for the same seed; memory holds 0xFF bytes
+    before its first write and after it was freed. A missing token then changes the result, for some
+    seed. Kernels that wait for each other while they run never end so. Raises `OptionError` for a
+    seed that is no integer of at least 0.
     """
 
     kind = "cpu"
 
-    def __init__(self, workers: int | None = None):
+    def __init__(self, workers: int | None = None, schedule_seed: int | None = None):
+        if schedule_seed is not None:
+            check_seed(schedule_seed)
+        self.schedule_seed = schedule_seed
         self.workers = workers or max(2, os.cpu_count() or 2)
         self.name = platform.processor() or platform.machine()
         self._start_pool()
@@ -229,7 +179,7 @@ class HostDevice:
         assert isinstance(code.code, bytes)
         loaded = LoadedObject(code.code, code.parameters)
         return {
-            name: _HostKernel(_KERNEL(loaded.addresses[name]), parameters, loaded)
+            name: HostKernel(KERNEL(loaded.addresses[name]), parameters, loaded)
             for name, parameters in code.parameters.items()
         }
 
@@ -240,12 +190,23 @@ class HostDevice:
         except (MemoryError, ValueError) as error:
             raise DeviceError(f"out of host memory: {nbytes} bytes wanted") from error
         address = -(-owner.ctypes.data // _ALIGNMENT) * _ALIGNMENT
-        return Memory(address, nbytes, owner)
+        memory = Memory(address, nbytes, owner)
+        if self.schedule_seed is not None:
+            poison(memory)
+        return memory
 
     def free(self, memory: Memory) -> None:
         """Nothing: numpy frees memory when the last array over it, maybe a result, is gone."""
 
-    def begin(self, streams: int) -> _HostSession:
+    def begin(self, streams: int) -> HostSession:
+        if self.schedule_seed is not None:
+            return SeededSession(streams, self.schedule_seed)
         if self._process != os.getpid():  # threads do not survive a fork
             self._start_pool()
-        return _HostSession(self._pool, self.workers, streams)
+        return _PooledSession(self._pool, self.workers, streams)
+
+
+def check_seed(seed: object) -> None:
+    """Raise `OptionError` for what is no seed of an order."""
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise OptionError(f"schedule seed {seed!r}: must be an integer of at least 0")

@@ -54,6 +54,7 @@ def compile(
     *,
     use_cache: bool = True,
     verify_schedule: bool | None = None,
+    schedule_seed: int | None = None,
 ) -> Program:
     """
     Compile one function of an MLIR module.
@@ -64,7 +65,8 @@ def compile(
     (`sm_90`), by default the device's. `pipeline`: passes as in `opar-opt -p`, by default
     `opar-pipeline`. `use_cache`: keep the compiled program on disk. `verify_schedule`: check that
     every two operations that conflict are ordered; by default programs of up to 256 operations are
-    checked. Turn it off for programs that mean to race.
+    checked. Turn it off for programs that mean to race. `schedule_seed`: on the CPU, complete
+    operations in another order that the tokens allow for each number (see `HostDevice`).
 
     Raises children of `opar.errors.OparError` that name the place in the source.
     """
@@ -85,6 +87,7 @@ def compile(
         pipeline,
         use_cache=use_cache,
         verify_schedule=verify_schedule,
+        schedule_seed=schedule_seed,
     )
 
 
@@ -107,13 +110,28 @@ def compile_named(
     *,
     use_cache: bool = True,
     verify_schedule: bool | None = None,
+    schedule_seed: int | None = None,
 ) -> Program:
     """`compile` of text that messages say comes from file `name`."""
     chosen = get_device(device) if isinstance(device, str | None) else device
+    if schedule_seed is not None:
+        chosen = _seeded(chosen, schedule_seed)
     arch = target or getattr(chosen, "arch", "host")
     if chosen.kind == "cpu" and target not in (None, "host"):
         raise OptionError(f"target {target} is a GPU, but the program is compiled for the CPU")
     return Program(text, name, chosen, arch, entry, pipeline, use_cache, verify_schedule)
+
+
+def _seeded(device: Device, seed: int) -> Device:
+    """A device of its own for one program, that runs operations in the order of a seed."""
+    from opar.backend.host_device import HostDevice
+
+    if not isinstance(device, HostDevice):
+        raise OptionError(
+            f"a schedule seed orders operations on the CPU, not on {device.kind}: {device.name}; "
+            "choose device cpu"
+        )
+    return HostDevice(device.workers, seed)
 
 
 class Program:

@@ -47,6 +47,12 @@ def _parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="check that operations that conflict are ordered (by default for up to 256 of them)",
     )
+    add(
+        "--schedule-seed",
+        type=int,
+        metavar="N",
+        help="on the CPU, complete operations in the order that N chooses among those allowed",
+    )
     add("--no-cache", action="store_true", help="compile even if the program is in the cache")
     return parser
 
@@ -69,6 +75,7 @@ def _run(options: argparse.Namespace) -> None:
         options.passes,
         use_cache=not options.no_cache,
         verify_schedule=options.verify_schedule,
+        schedule_seed=options.schedule_seed,
     )
     compile_time = time.perf_counter() - start
     if options.emit_dot:

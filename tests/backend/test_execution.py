@@ -182,7 +182,8 @@ def test_forks_and_exits_do_not_hang(script: str) -> None:
 
 
 def test_an_interrupt_waits_for_what_runs() -> None:
-    from opar.backend.host_device import _KERNEL, HostDevice, _HostKernel
+    from opar.backend.host_device import HostDevice
+    from opar.backend.host_session import KERNEL, HostKernel
 
     device = HostDevice(workers=2)
     running, go_on, ran = threading.Event(), threading.Event(), []
@@ -194,7 +195,7 @@ def test_an_interrupt_waits_for_what_runs() -> None:
 
     session = device.begin(1)
     for function in (first, lambda *_: ran.append("second")):
-        kernel = _HostKernel(_KERNEL(function), ())
+        kernel = HostKernel(KERNEL(function), ())
         session.launch(0, kernel, (1, 1, 1), (1, 1, 1), 0, ())
     running.wait(30)
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from opar.backend.device import Memory
-from opar.backend.host_device import _KERNEL, HostDevice, _HostKernel
+from opar.backend.host_device import HostDevice
+from opar.backend.host_session import KERNEL, HostKernel
 from opar.errors import DeviceError
 
 
@@ -20,7 +21,7 @@ def device() -> HostDevice:
 
 def python_kernel(function):
     """A kernel that is a Python function of (begin, end)."""
-    return _HostKernel(_KERNEL(lambda args, geometry, begin, end: function(begin, end)), ())
+    return HostKernel(KERNEL(lambda args, geometry, begin, end: function(begin, end)), ())
 
 
 def test_steps_of_a_stream_run_in_order(device: HostDevice) -> None:
