@@ -22,6 +22,8 @@ class Implied:
     found: Dependences
     flow: ControlFlow
     ancestors: list[int] = field(init=False)
+    done_by: dict[Operation, int] = field(default_factory=dict)
+    """For each `async.execute`: what is complete once it is awaited."""
 
     def __post_init__(self) -> None:
         self.ancestors = [0] * len(self.found.nodes)
@@ -90,7 +92,7 @@ class Implied:
         whole = self.span(*structure.blocks)
         if structure.shape in (Shape.ONCE, Shape.EXECUTE):
             (found,) = parts.values()
-            return found
+            return found | self.done_by.get(structure.op, 0)
         if structure.shape is Shape.BRANCHES:
             found = -1 if structure.runs else whole
             for block, mask in parts.items():

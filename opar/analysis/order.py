@@ -49,8 +49,6 @@ class Order:
         self.implied = Implied(self.found, self.flow)
         self.tokens: dict[SSAValue, int] = {}
         """For tokens that results or arguments of structures are: what they imply."""
-        self.done_by: dict[Operation, int] = {}
-        """For each `async.execute`: what is complete once it is awaited."""
         self.groups: dict[SSAValue, list[SSAValue]] = {}
         self.of_blocks: BlockOrder | None = None
         """What holds between the blocks of the function that is walked."""
@@ -300,9 +298,7 @@ class Order:
             running = [n for n in running if self.found.nodes[n].loop is None]
             self.needed[end] = self.implied.minimal(running, end)
             self.complete |= self.implied.closure(self.needed[end], end)
-        self.done_by[inner.op] = self.complete
-        for n in self.found.spans[block]:
-            self.implied.ancestors[n] |= self.complete  # who waits for it awaits all of this
+        self.implied.done_by[inner.op] = self.complete
         for result, mask in zip(inner.op.results[1:], self._yielded(block), strict=False):
             self.tokens[result] = mask
         self.complete = before
@@ -326,7 +322,7 @@ class Order:
     def _awaited(self, node: int, op: Operation) -> int:
         """What is complete because `op`, which waits for `node`, awaits what it lies in."""
         apart = self._apart(node, op) if self.found.nodes[node].loop is None else None
-        return self.done_by.get(apart, 0) if apart is not None else 0
+        return self.implied.done_by.get(apart, 0) if apart is not None else 0
 
     def _await(self, op: Operation) -> None:
         """Note what `op` awaits, or starts after."""
@@ -346,7 +342,7 @@ class Order:
                 return
         for value in awaited:
             if isinstance(value, OpResult) and self._in_one_block(value.op, op):
-                self.complete |= self.done_by.get(value.op, 0)
+                self.complete |= self.implied.done_by.get(value.op, 0)
 
     def _in_one_block(self, before: Operation, op: Operation) -> bool:
         """Whether two operations lie in one block of the function, if that has several."""

@@ -19,7 +19,7 @@ from opar.analysis.calls import call_tokens
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dataflow import analyse
 from opar.analysis.order import Order
-from opar.dialects import gpu, memref
+from opar.dialects import async_, gpu, memref
 from opar.errors import at
 from opar.transforms.tokens.rewrite import REMARKS, TokenRewriter
 from opar.transforms.tokens.rewrite_blocks import rewrite_blocks
@@ -72,7 +72,8 @@ class GpuAsyncDataflowPass(ModulePass):
        Out of an `async.execute` they come as `!async.value<!gpu.async.token>`, awaited where they
        are needed; one that nobody awaits waits for its own work at its end. Between the blocks of
        a function (`cf`) they are block arguments. Around other
-       operations with regions, and for `single-use-tokens`, the host waits.
+       operations with regions, and for `single-use-tokens`, the host waits (there it awaits each
+       `async.execute` at once).
 
     `opar-opt --remarks` (the logger `opar.remarks`) says for each edge which buffer, elements and
     hazard made it, and for each access that counts as one of a whole buffer, why.
@@ -106,6 +107,8 @@ class GpuAsyncDataflowPass(ModulePass):
             if isinstance(function, func.FuncOp):
                 for scope in _scopes(function, self._flow()):
                     self._rewrite(scope, accesses)
+                if self.single_use_tokens:
+                    _await_executes(function)
 
         if REMARKS.isEnabledFor(logging.INFO):
             for access, reason in accesses.imprecision.reasons:
@@ -137,6 +140,19 @@ class GpuAsyncDataflowPass(ModulePass):
             rewriter.rewrite(scope)
         else:
             rewrite_blocks(rewriter, scope)
+        if any(isinstance(op, gpu.AllocOp) for op in dependences.number):
+            accesses.aliases.forget_allocations()  # they have got tokens, as new operations
+
+
+def _await_executes(function: func.FuncOp) -> None:
+    """Without tokens across `async.execute` each is awaited at once: it is one step of the host."""
+    for op in list(function.walk()):
+        if isinstance(op, async_.ExecuteOp) and op.parent is not None:
+            following = op.next_op
+            if not (isinstance(following, async_.AwaitOp) and following.operand is op.token):
+                wait = async_.AwaitOp(op.token)
+                wait.location = op.location
+                op.parent.insert_op_after(wait, op)
 
 
 def _scopes(op: Operation, flow: ControlFlow) -> Iterator[Block | Structure]:

@@ -59,7 +59,7 @@ def else_block(op: scf.IfOp | affine.IfOp) -> Block:
     """The second block of a conditional, made where there is none."""
     region = op.false_region if isinstance(op, scf.IfOp) else op.else_region
     if not region.blocks:
-        end = scf.YieldOp() if isinstance(op, scf.IfOp) else affine.YieldOp()
+        end = scf.YieldOp() if isinstance(op, scf.IfOp) else affine.YieldOp.get()
         end.location = op.location
         region.add_block(Block([end]))
     return region.block
