@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 import opar
 from tests.oracle.checks import missing, not_minimal, replay
+from tests.oracle.control import FUNCTIONS, blocks, structured
 from tests.oracle.interpreter import EndlessLoop, Interpreter, Kernels
 from tests.oracle.library import LIBRARY
 from tests.oracle.memory import Memory, OutOfBounds, View
@@ -40,12 +41,16 @@ class Failure:
         return "\n".join(lines)
 
 
-KINDS: dict[str, Callable[[random.Random], Program]] = {"straight": straight}
+KINDS: dict[str, Callable[[random.Random], Program]] = {
+    "straight": straight,
+    "structured": structured,
+    "blocks": blocks,
+}
 
 
 def module_of(programs: Sequence[Program]) -> ModuleOp:
     """The kernels, and a function `f0`, `f1`, ... for each program. Raises `Undefined`."""
-    module = opar.parse_module(LIBRARY)
+    module = opar.parse_module(LIBRARY + FUNCTIONS)
     module.attributes["gpu.container_module"] = UnitAttr()
     for i, program in enumerate(programs):
         module.body.block.add_op(build(program, f"f{i}"))

@@ -85,6 +85,7 @@ class Interpreter:
         self.values: dict[SSAValue, Any] = {}
         self.globals: dict[str, View] = {}
         self.steps = 0
+        self.apart = 0  # the events of each `async.execute` that nobody awaits
         self.function, self.arguments = function, arguments
 
     def run(self) -> Trace:
@@ -103,7 +104,7 @@ class Interpreter:
     def check_finished(self, first: int, done: int) -> None:
         """Note the events from `first` on that are not `done`, those of other threads left out."""
         for event in self.trace.events[first:]:
-            if event.on_device and not done >> event.number & 1:
+            if event.on_device and not (done | self.apart) >> event.number & 1:
                 self.trace.unfinished |= 1 << event.number
 
     # Control flow
@@ -390,6 +391,7 @@ class Interpreter:
         self.give(op, _Async(inner.done), *(_Async(inner.done, r) for r in results))
         if not any(result.uses for result in op.results):
             self.check_finished(first, inner.done)
+            self.apart |= (1 << len(self.trace.events)) - (1 << first)
 
     def await_(self, op: Operation, thread: _Thread) -> None:
         (given,) = self.of(op.operands)

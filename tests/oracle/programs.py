@@ -24,11 +24,12 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Number:
-    """An `index` that a program has, and the least and most it can be."""
+    """An `index`, the least and most it can be, and whether an affine map may take it."""
 
     name: str
     least: int
     most: int
+    affine: bool = False
 
 
 @dataclass
@@ -408,11 +409,16 @@ def straight(generator: random.Random) -> Program:
     """A program that `checks.not_minimal` can judge."""
     w = Writer(generator, straight=True)
     arguments = memref_arguments(w, generator.randint(0, 2), noalias=True)
-    for _ in range(generator.randint(1, 3)):
-        new_buffer(w)
+    straight_buffers(w)
     some(w, STRAIGHT, generator.randint(1, 22))
     body = Body(tuple(w.statements), Statement("func.return"))
     return Program(arguments, {"entry": body}, exact=True)
+
+
+def straight_buffers(w: Writer) -> None:
+    """A few buffers to begin with."""
+    for _ in range(w.random.randint(1, 3)):
+        new_buffer(w)
 
 
 def memref_arguments(w: Writer, count: int, noalias: bool) -> tuple[Argument, ...]:

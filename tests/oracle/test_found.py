@@ -1,0 +1,82 @@
+"""The smallest programs of what random ones have found."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+
+import opar
+from tests.oracle.checks import missing
+from tests.oracle.interpreter import Interpreter, Kernels
+from tests.oracle.memory import Memory
+
+LINE = "memref<16xi32>"
+
+
+def check(text: str, *numbers: int, options: str = "") -> None:
+    """The order of what runs after the pass; the first arguments are numbers, the rest buffers."""
+    module = opar.parse_module(text)
+    opar.run_passes(module, f"gpu-async-dataflow{{{options}}}" if options else "gpu-async-dataflow")
+    function = next(op for op in module.body.ops if isinstance(op, func.FuncOp))
+    memory = Memory()
+    count = len(function.function_type.inputs.data) - len(numbers)
+    buffers = [memory.allocate((16,), range(16)) for _ in range(count)]
+    trace = Interpreter(function, memory, [*numbers, *buffers], Kernels()).run()
+    assert not list(missing(trace)), str(module)
+
+
+def test_two_operations_of_a_branch_in_an_execute_that_nobody_awaits() -> None:
+    text = f"""
+func.func @f(%c: i1, %k: i32, %a: {LINE} {{llvm.noalias}}, %b: {LINE} {{llvm.noalias}}) {{
+  %e = async.execute {{
+    scf.if %c {{
+      gpu.memset %a, %k : {LINE}, i32
+      gpu.memset %b, %k : {LINE}, i32
+    }}
+    async.yield
+  }}
+  return
+}}"""
+    check(text, 1, 7)
+    check(text, 0, 7)
+
+
+def test_a_token_out_of_an_affine_if_without_else() -> None:
+    text = f"""
+func.func @f(%n: index, %k: i32, %a: {LINE}) {{
+  affine.if affine_set<(d0) : (d0 mod 2 == 0)>(%n) {{
+    gpu.memset %a, %k : {LINE}, i32
+  }}
+  gpu.memset %a, %k : {LINE}, i32
+  return
+}}"""
+    check(text, 0, 7)
+    check(text, 1, 7)
+
+
+def test_single_use_tokens_beside_an_execute() -> None:
+    text = f"""
+func.func @f(%k: i32, %a: {LINE}) {{
+  %e = async.execute {{
+    gpu.memset %a, %k : {LINE}, i32
+    async.yield
+  }}
+  gpu.memset %a, %k : {LINE}, i32
+  return
+}}"""
+    check(text, 7, options="single-use-tokens=true")
+
+
+def test_an_allocation_of_another_block_is_one_root() -> None:
+    """It gets a token and so is another value; what one view was found to be of holds no more."""
+    text = f"""
+func.func @f(%c: i1, %k: i32) {{
+  %a = gpu.alloc() : {LINE}
+  %b = arith.select %c, %a, %a : {LINE}
+  gpu.memset %b, %k : {LINE}, i32
+  cf.br ^end
+^end:
+  gpu.memset %b, %k : {LINE}, i32
+  gpu.memset %a, %k : {LINE}, i32
+  return
+}}"""
+    check(text, 1, 7, options="single-use-tokens=true")
