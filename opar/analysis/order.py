@@ -322,7 +322,15 @@ class Order:
     def _awaited(self, node: int, op: Operation) -> int:
         """What is complete because `op`, which waits for `node`, awaits what it lies in."""
         apart = self._apart(node, op) if self.found.nodes[node].loop is None else None
-        return self.implied.done_by.get(apart, 0) if apart is not None else 0
+        if apart is None:
+            return 0
+        found = self.implied.done_by.get(apart, 0)
+        for around in self.flow.enclosing(apart):  # which need not have run
+            if around.op.is_ancestor(op):
+                break
+            parts = {b: found if encloses(b, apart) else 0 for b in around.blocks}
+            found = self.implied.behind(around, parts)
+        return found
 
     def _await(self, op: Operation) -> None:
         """Note what `op` awaits, or starts after."""

@@ -84,9 +84,13 @@ def plan(found: Dependences, order: Order, flow: ControlFlow) -> Plan:
             node = found.nodes[n]
             base = n if node.loop is None else found.number[node.op]
             result.around.setdefault(base, list(flow.enclosing(node.op)))
-            for structure in _crossed(result.around[base], found, n, op):
+            crossed = list(_crossed(result.around[base], found, n, op))
+            if not order.has_token(n):  # the token of the `async.execute` itself is awaited
+                places = [i for i, s in enumerate(crossed) if s.shape is Shape.EXECUTE]
+                crossed = crossed[places[0] + 1 :] if places else crossed
+            for structure in crossed:
                 if structure.shape is Shape.EXECUTE and not order.has_token(n):
-                    continue  # the token of the `async.execute` itself is awaited
+                    continue
                 structures[structure.op] = structure
                 wanted = users.setdefault(structure.op, {}).setdefault(base, {})
                 wanted[op, node.loop is not None] = None
