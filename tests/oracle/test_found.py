@@ -80,3 +80,42 @@ func.func @f(%c: i1, %k: i32) {{
   return
 }}"""
     check(text, 1, 7, options="single-use-tokens=true")
+
+
+def test_an_execute_in_a_branch_not_taken_has_awaited_nothing() -> None:
+    text = f"""
+func.func @f(%c: i1, %k: i32, %a: {LINE} {{llvm.noalias}}, %b: {LINE} {{llvm.noalias}}) {{
+  %zero = arith.constant 0 : index
+  gpu.memset %b, %k : {LINE}, i32
+  scf.if %c {{
+    %v = memref.load %b[%zero] : {LINE}
+    %e = async.execute {{
+      gpu.memset %a, %k : {LINE}, i32
+      async.yield
+    }}
+    async.await %e : !async.token
+  }}
+  gpu.memset %a, %k : {LINE}, i32
+  gpu.memset %b, %k : {LINE}, i32
+  return
+}}"""
+    check(text, 0, 7)
+    check(text, 1, 7)
+
+
+def test_a_load_of_a_loop_in_an_execute() -> None:
+    """It has no token of its own: the end of the whole `async.execute` is awaited."""
+    text = f"""
+func.func @f(%k: i32, %a: {LINE} {{llvm.noalias}}, %b: {LINE} {{llvm.noalias}}) {{
+  %zero = arith.constant 0 : index
+  %e = async.execute {{
+    affine.for %i = 2 to 4 {{
+      gpu.memset %b, %k : {LINE}, i32
+      %v = memref.load %a[%zero] : {LINE}
+    }}
+    async.yield
+  }}
+  gpu.memset %a, %k : {LINE}, i32
+  return
+}}"""
+    check(text, 7)
