@@ -85,7 +85,7 @@ class Interpreter:
         self.values: dict[SSAValue, Any] = {}
         self.globals: dict[str, View] = {}
         self.steps = 0
-        self.apart = 0  # the events of each `async.execute` that nobody awaits
+        self.apart = 0  # the events that the body of an `async.execute` has waited for itself
         self.function, self.arguments = function, arguments
 
     def run(self) -> Trace:
@@ -96,14 +96,14 @@ class Interpreter:
         main = _Thread()
         trace.returned = self.call(self.function, self.arguments, main)
         handed = sum(t.complete for t in trace.returned if isinstance(t, Token))
-        self.check_finished(0, main.done | handed)
+        self.check_finished(main.done | handed)
         trace.start += [POISON - i for i in range(before, len(self.memory.cells))]
         trace.end = self.memory.cells
         return trace
 
-    def check_finished(self, first: int, done: int) -> None:
-        """Note the events from `first` on that are not `done`, those of other threads left out."""
-        for event in self.trace.events[first:]:
+    def check_finished(self, done: int) -> None:
+        """Note the events of the device that may still run behind the end."""
+        for event in self.trace.events:
             if event.on_device and not (done | self.apart) >> event.number & 1:
                 self.trace.unfinished |= 1 << event.number
 
@@ -389,9 +389,8 @@ class Interpreter:
         first = len(self.trace.events)
         _, results = self.block(op.body.block, [v.value for v in values], inner)
         self.give(op, _Async(inner.done), *(_Async(inner.done, r) for r in results))
-        if not any(result.uses for result in op.results):
-            self.check_finished(first, inner.done)
-            self.apart |= (1 << len(self.trace.events)) - (1 << first)
+        # What its body waits for itself need not be awaited; the rest must be, somewhere.
+        self.apart |= inner.done & ((1 << len(self.trace.events)) - (1 << first))
 
     def await_(self, op: Operation, thread: _Thread) -> None:
         (given,) = self.of(op.operands)

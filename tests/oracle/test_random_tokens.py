@@ -9,6 +9,7 @@ import pytest
 
 import opar
 from opar.dialects import gpu
+from tests.mlir_tools import mlir_opt
 from tests.oracle.campaign import KINDS, campaign, functions, made_small, module_of, run
 from tests.oracle.checks import missing, not_minimal
 from tests.oracle.interpreter import Kernels
@@ -81,3 +82,12 @@ def test_the_oracle_sees_a_token_too_many() -> None:
             wait.erase()
             seen += 1
     assert seen > 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mlir_accepts_what_the_pass_makes(kind: str) -> None:
+    first = random.randrange(1 << 40)
+    print("seeds from", first)
+    module = module_of([KINDS[kind](random.Random(first + i)) for i in range(60)])
+    opar.run_passes(module, "gpu-async-dataflow")
+    mlir_opt(str(module))

@@ -62,7 +62,7 @@ class Trace:
     """
     The events in the order in which the host came to them: sequential execution. `start` are the
     cells before it and `end` behind it. `unfinished`: what may still run when its function has
-    returned, or the end of an `async.execute` that nobody awaits has been reached.
+    returned, and is not waited for by the body of an `async.execute` that it lies in.
     """
 
     events: list[Event] = field(default_factory=list)
