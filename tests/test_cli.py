@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -80,11 +81,29 @@ def test_schedule_and_graph(seed_file: Path) -> None:
     dot = run("opar_run", seed_file, "--device", "cpu", "--emit-dot").stdout
     assert dot.startswith("digraph {")
     assert [line for line in dot.splitlines() if "->" in line] == [
-        "2 -> 5 ;",
-        "4 -> 5 ;",
-        "5 -> 6 ;",
+        '2 -> 5 [label="RAW on %p ([0..3, 0..2])"];',
+        '4 -> 5 [label="RAW on %q ([0..3, 0..2])"];',
+        '5 -> 6 [label="host wait"];',
     ]
     assert 'label="2: launch seed_kernel<1x1x1, 1x1x1>(a, b, p)\\nstream 0"' in dot
+
+
+def test_svg_is_written_whole_or_not_at_all(seed_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "graph.svg"
+    path.write_text("old")
+    result = run("opar_run", seed_file, "--device", "cpu", "--emit-svg", path)
+    assert result.returncode == 0 and result.stdout == ""
+    assert ElementTree.fromstring(path.read_text()).tag.endswith("svg")
+    printed = run("opar_run", seed_file, "--device", "cpu", "--emit-svg", "-").stdout
+    assert printed == path.read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["graph.svg", "seed.mlir"]
+    nowhere = tmp_path / "nothere" / "graph.svg"
+    message = refused(run("opar_run", seed_file, "--device", "cpu", "--emit-svg", nowhere))
+    assert f"{nowhere}: No such file or directory" in message
+    message = refused(run("opar_run", seed_file, "--device", "cpu", "--emit-svg", tmp_path))
+    assert "Is a directory" in message
+    full = run("opar_run", seed_file, "--device", "cpu", "--emit-svg", "/dev/full")
+    assert "No space left on device" in refused(full)
 
 
 def test_schedule_seed(seed_file: Path) -> None:

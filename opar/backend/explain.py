@@ -10,7 +10,9 @@ from opar.analysis.aliasing import AliasAnalysis
 from opar.analysis.dependence import hazards_between
 from opar.backend.artifact import Artifact
 from opar.backend.build_schedule import build_schedule
+from opar.backend.build_state import Origin
 from opar.backend.compiler import choose_entry
+from opar.backend.schedule import Schedule, Wait
 from opar.backend.verify_schedule import completed_before
 from opar.dialects.parsing import parse_module
 from opar.errors import OptionError
@@ -26,10 +28,7 @@ def explain(artifact: Artifact, earlier: int, later: int, assume_noalias: bool =
     count = len(artifact.schedule.operations)
     if not 0 <= earlier < later < count:
         raise OptionError(f"steps {earlier} and {later} are no two steps in order, of {count}")
-    module = parse_module(artifact.module_text)
-    accesses = AccessAnalysis(AliasAnalysis(assume_noalias), COMMUTING_ATOMICS in module.attributes)
-    function = choose_entry(module, artifact.schedule.entry)
-    schedule, origins = build_schedule(function, artifact.kernels, accesses)
+    schedule, origins, accesses = _rebuilt(artifact, assume_noalias)
     first, second = (
         f"step {n} ({schedule.detail(schedule.operations[n])})" for n in (earlier, later)
     )
@@ -43,6 +42,39 @@ def explain(artifact: Artifact, earlier: int, later: int, assume_noalias: bool =
     if ordered:
         return f"{second} runs after {first} only because others are between them: {why}"
     return f"{second} does not wait for {first}: {why}"
+
+
+def edge_reasons(
+    artifact: Artifact, assume_noalias: bool = True
+) -> dict[tuple[int, int], tuple[str, ...]]:
+    """
+    For each edge (before, after) of the token graph, the hazards that it keeps, in words: `RAW on
+    %p ([0..31])`. What waits with no hazard of its own says whose wait it is.
+    """
+    schedule, origins, accesses = _rebuilt(artifact, assume_noalias)
+    found: dict[tuple[int, int], tuple[str, ...]] = {}
+    for after, befores in enumerate(schedule.tokens):
+        for before in befores:
+            first, second = origins[before], origins[after]
+            reasons: list[str] = []
+            if first.activation == second.activation:
+                reasons = list(map(str, hazards_between(first.op, second.op, accesses)))
+            if not reasons:
+                waits = isinstance(schedule.operations[after], Wait)
+                reasons = ["host wait" if waits else "token"]
+            found[before, after] = tuple(dict.fromkeys(reasons))
+    return found
+
+
+def _rebuilt(
+    artifact: Artifact, assume_noalias: bool
+) -> tuple[Schedule, list[Origin], AccessAnalysis]:
+    """The schedule again, with the operations of the IR that its steps come from."""
+    module = parse_module(artifact.module_text)
+    accesses = AccessAnalysis(AliasAnalysis(assume_noalias), COMMUTING_ATOMICS in module.attributes)
+    function = choose_entry(module, artifact.schedule.entry)
+    schedule, origins = build_schedule(function, artifact.kernels, accesses)
+    return schedule, origins, accesses
 
 
 def _no_conflict(first: Operation, second: Operation, accesses: AccessAnalysis) -> str:

@@ -209,10 +209,32 @@ class Program:
         return token_graph(self.schedule)
 
     def to_dot(self) -> str:
-        """The token graph in Graphviz' DOT language."""
+        """The token graph in Graphviz' DOT language; edges say which hazards made them."""
         from opar.backend.token_graph import to_dot
 
-        return to_dot(self.schedule)
+        return to_dot(self.schedule, self._edge_reasons)
+
+    def to_svg(self) -> str:
+        """
+        The token graph as one SVG file, laid out in layers; edges say which hazards made them.
+        Raises `OptionError` for a program of more than 2,000 operations.
+        """
+        from opar.backend.token_graph_svg import to_svg
+
+        return to_svg(self.schedule, self._edge_reasons)
+
+    def _repr_svg_(self) -> str | None:
+        """What Jupyter shows; nothing for a program that is too large to draw."""
+        try:
+            return self.to_svg()
+        except OptionError:
+            return None
+
+    @cached_property
+    def _edge_reasons(self) -> dict[tuple[int, int], tuple[str, ...]]:
+        from opar.backend.explain import edge_reasons
+
+        return edge_reasons(self.artifact)
 
     def explain(self, earlier: int, later: int) -> str:
         """

@@ -1,10 +1,16 @@
-"""The token graph of a schedule, as a graph and as a drawing."""
+"""The token graph of a schedule, as a graph and in Graphviz' DOT language."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import rustworkx
 
-from opar.backend.schedule import Operation, Schedule
+from opar.backend.schedule import Branch, Jump, Operation, Schedule
+
+Edge = tuple[int, int]
+Reasons = Mapping[Edge, Sequence[str]]
+"""Why there is an edge: hazards, with buffer and elements."""
 
 
 def token_graph(schedule: Schedule) -> rustworkx.PyDiGraph:
@@ -16,19 +22,64 @@ def token_graph(schedule: Schedule) -> rustworkx.PyDiGraph:
     return graph
 
 
-def to_dot(schedule: Schedule) -> str:
-    """The token graph in DOT; each stream has a colour of its own."""
-    number = {id(op): i for i, op in enumerate(schedule.operations)}
+def token_edges(schedule: Schedule) -> list[Edge]:
+    """The edges of the token graph: from the operation to the one that waits, by the latter."""
+    return [(b, a) for a, befores in enumerate(schedule.tokens) for b in befores]
 
-    def node(op: Operation) -> dict[str, str]:
-        where = "host" if op.stream is None else f"stream {op.stream}"
-        what = f"{number[id(op)]}: {type(op).__name__.lower()} {schedule.detail(op)}"
-        attributes = {"label": f"{what}\\n{where}", "shape": "box"}
+
+def control_flow_edges(schedule: Schedule) -> list[Edge]:
+    """
+    The way of the host through a schedule with jumps: from each of its steps to those that may be
+    its next, and to what it puts on streams in between, unless a token between says where that is.
+    The end, which is no operation, is left out. None without jumps.
+    """
+    operations = schedule.operations
+    found: set[Edge] = set()
+    for number, op in enumerate(operations):
+        if op.stream is not None or not schedule.has_jumps:
+            continue
+        starts = [op.target] if isinstance(op, Jump | Branch) else []
+        if not isinstance(op, Jump):
+            starts.append(number + 1)
+        for start in starts:
+            step = start
+            while step < len(operations) and operations[step].stream is not None:
+                if not any(start <= before < step for before in schedule.tokens[step]):
+                    found.add((number, step))
+                step += 1
+            found.add((number, step))
+    return sorted((a, b) for a, b in found if b < len(operations))
+
+
+def where(schedule: Schedule, op: Operation) -> str:
+    """`host` or `stream 3`; with jumps a stream is chosen as the program runs."""
+    if op.stream is None:
+        return "host"
+    return "some stream" if schedule.has_jumps else f"stream {op.stream}"
+
+
+def hue(stream: int) -> float:
+    """The hue, from 0 to 1, of a stream: neighbours are far apart."""
+    return stream * 0.382 % 1
+
+
+def to_dot(schedule: Schedule, reasons: Reasons) -> str:
+    """The token graph in DOT; each stream has a colour of its own, control flow is dashed."""
+    lines = ["digraph {", "node [shape=box];"]
+    for number, op in enumerate(schedule.operations):
+        what = f"{number}: {type(op).__name__.lower()} {schedule.detail(op)}".rstrip()
+        attributes = f"label={_quoted([what, where(schedule, op)])}"
         if op.stream is not None:
-            hue = op.stream * 0.382 % 1
-            attributes |= {"style": "filled", "fillcolor": f'"{hue:.3f} 0.25 1.0"'}
-        return attributes
+            attributes += f', style=filled, fillcolor="{hue(op.stream):.3f} 0.25 1.0"'
+        lines.append(f"{number} [{attributes}];")
+    for before, after in token_edges(schedule):
+        label = _quoted(reasons.get((before, after), ()))
+        lines.append(f"{before} -> {after} [label={label}];")
+    for before, after in control_flow_edges(schedule):
+        lines.append(f"{before} -> {after} [style=dashed];")
+    return "\n".join([*lines, "}"])
 
-    dot = token_graph(schedule).to_dot(node_attr=node)
-    assert dot is not None
-    return dot
+
+def _quoted(parts: Sequence[str]) -> str:
+    escaped = (p.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for p in parts)
+    return '"' + "\\n".join(escaped) + '"'

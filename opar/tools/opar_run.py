@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -42,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-p", "--passes", metavar="PASSES", help="passes instead of opar-pipeline")
     add("--emit-schedule", action="store_true", help="print the schedule")
     add("--emit-dot", action="store_true", help="print the token graph in DOT and stop")
+    add("--emit-svg", metavar="FILE", help="draw the token graph as SVG (- to print it) and stop")
     add(
         "--verify-schedule",
         action=argparse.BooleanOptionalAction,
@@ -80,6 +83,11 @@ def _run(options: argparse.Namespace) -> None:
     compile_time = time.perf_counter() - start
     if options.emit_dot:
         print(program.to_dot())
+    if options.emit_svg == "-":
+        print(program.to_svg(), end="")
+    elif options.emit_svg is not None:
+        _write_whole(options.emit_svg, program.to_svg())
+    if options.emit_dot or options.emit_svg is not None:
         return
     if options.emit_schedule:
         print(program.schedule.describe())
@@ -99,6 +107,25 @@ def _run(options: argparse.Namespace) -> None:
 
         with open(options.output, "wb") as file:
             np.savez(file, **outputs)
+
+
+def _write_whole(file: str, text: str) -> None:
+    """Write a file whole or not at all; a device or a pipe is written as it is."""
+    if os.path.exists(file) and not os.path.isfile(file):
+        with open(file, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        return
+    target = os.path.realpath(file)
+    part = f"{target}.{os.getpid()}.part"
+    try:
+        with open(part, "x", encoding="utf-8") as stream:
+            stream.write(text)
+        os.replace(part, target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file) from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.remove(part)
 
 
 def _read(file: str) -> tuple[str, str]:
