@@ -48,7 +48,7 @@ test-gpu: $(DEV)  ## The tests that run on a GPU (skipped, with the reason, wher
 lint: $(DEV)  ## Style and types
 	$(PYTHON) -m ruff check opar tests examples bench
 	$(PYTHON) -m ruff format --check opar tests examples bench
-	$(PYTHON) -m pyright
+	$(PYTHON) -m pyright --pythonpath $(PYTHON)
 
 format: $(DEV)  ## Rewrite the sources in the project's style
 	$(PYTHON) -m ruff check --fix opar tests examples bench
