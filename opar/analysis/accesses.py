@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import islpy as isl
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import (
     DefaultResource,
@@ -45,6 +45,7 @@ from opar.analysis.region import WHOLE, Region, box_region, region_of
 from opar.analysis.sizes import known_sizes
 from opar.analysis.sources import holds_memref
 from opar.analysis.symbolic import Expressions
+from opar.analysis.values import is_memref, is_within
 from opar.analysis.views import coordinates
 from opar.dialects import gpu, memref
 
@@ -74,10 +75,6 @@ _MOST_SUMMARIES = 64
 
 COMMUTING_ATOMICS = "opar.commuting_atomics"
 """On a module: its tokens let atomic updates of one operator change places."""
-
-
-def _is_memref(value: SSAValue) -> bool:
-    return isinstance(value.type, MemRefType | UnrankedMemRefType)
 
 
 @dataclass
@@ -151,7 +148,7 @@ class AccessAnalysis:
         if kernel is None or not kernel.body.blocks:
             # A kernel that is only declared, or already a binary: it may do anything to operands.
             for operand in op.kernel_operands:
-                if _is_memref(operand):
+                if is_memref(operand):
                     for root in self.aliases.roots(operand):
                         yield Access(root, AccessKind.READ)
                         yield Access(root, AccessKind.WRITE)
@@ -307,7 +304,7 @@ class AccessAnalysis:
         if effects is None:
             if op.has_trait(IsTerminator):
                 return ()
-            memrefs = any(_is_memref(v) for v in (*op.operands, *op.results))
+            memrefs = any(is_memref(v) for v in (*op.operands, *op.results))
             if op.name.partition(".")[0] in _VALUE_DIALECTS and not memrefs:
                 return ()
             return _EVERYTHING
@@ -316,7 +313,7 @@ class AccessAnalysis:
     def _accesses_of_effects(
         self, op: Operation, effects: AbstractSet[EffectInstance]
     ) -> Iterable[Access]:
-        memrefs = [v for v in (*op.operands, *op.results) if _is_memref(v)]
+        memrefs = [v for v in (*op.operands, *op.results) if is_memref(v)]
         found: list[Access] = []
         for effect in sorted(effects, key=lambda e: e.kind.value):
             if not isinstance(effect.resource, DefaultResource):
@@ -378,7 +375,7 @@ class AccessAnalysis:
         set = region.set
         for i, name in reversed(list(enumerate(symbols_of(set)))):
             value = self._values.get(name)
-            if value is None or (value not in kept and _is_within(value, op)):
+            if value is None or (value not in kept and is_within(value, op)):
                 set = set.project_out(isl.dim_type.param, i, 1)
         return region if set is region.set else region_of(set) or WHOLE
 
@@ -395,13 +392,7 @@ class AccessAnalysis:
         """Whether the memory of `root` is allocated within `op`, so nobody outside can see it."""
         if root.kind is not RootKind.ALLOCATION or not isinstance(root.key, SSAValue):
             return False
-        return _is_within(root.key, op)
-
-
-def _is_within(value: SSAValue, op: Operation) -> bool:
-    owner = value.owner
-    parent = owner if isinstance(owner, Operation) else owner.parent_op()
-    return parent is not None and op.is_ancestor(parent)
+        return is_within(root.key, op)
 
 
 def _rank(value: SSAValue) -> int | None:

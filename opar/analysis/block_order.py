@@ -19,7 +19,7 @@ from opar.analysis.block_graph import BlockGraph, arguments_to, jumps
 from opar.analysis.control_flow import ControlFlow, Structure
 from opar.analysis.dataflow import Dependences
 from opar.analysis.implied import Implied
-from opar.dialects import gpu
+from opar.analysis.values import is_token
 
 
 @dataclass
@@ -121,8 +121,3 @@ class BlockOrder:
             if not mask >> n & 1:
                 mask &= ~(1 << self.earlier[n])
         return mask & self.all_earlier
-
-
-def is_token(value: SSAValue) -> bool:
-    """Whether `value` is a token of the GPU."""
-    return isinstance(value.type, gpu.AsyncTokenType)

@@ -21,7 +21,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from opar.analysis.access import Access
@@ -31,8 +30,9 @@ from opar.analysis.block_graph import BlockGraph
 from opar.analysis.calls import call_tokens
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dependence import Hazard, HazardKind, hazard, replaces
-from opar.analysis.iterations import all_iterations, earlier_iterations, is_within, without
+from opar.analysis.iterations import all_iterations, earlier_iterations, without
 from opar.analysis.live import Entry, LiveAccesses, State
+from opar.analysis.values import is_memref, is_token, is_within
 from opar.dialects import gpu
 
 
@@ -126,7 +126,7 @@ class _Walk:
         for access in touched:
             self._record(number, access)
         for token in op.operands:
-            if isinstance(token.type, gpu.AsyncTokenType) and isinstance(token, OpResult):
+            if is_token(token) and isinstance(token, OpResult):
                 before = self.found.number.get(token.op)
                 if before is not None:
                     conflicts.setdefault(before, []).append(Hazard(HazardKind.TOKEN))
@@ -308,13 +308,9 @@ class _Walk:
         return is_within(value, loop) and not any(
             value_root == root
             for result in loop.results
-            if _is_memref(result)
+            if is_memref(result)
             for value_root in self.accesses.aliases.roots(result)
         )
-
-
-def _is_memref(value: SSAValue) -> bool:
-    return isinstance(value.type, MemRefType | UnrankedMemRefType)
 
 
 def _repeats(value: SSAValue, graph: BlockGraph) -> bool:

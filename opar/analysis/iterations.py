@@ -16,6 +16,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from opar.analysis.accesses import AccessAnalysis
 from opar.analysis.body import HOST_SYMBOL, integer_set, symbols_of
 from opar.analysis.region import Region, region_of
+from opar.analysis.values import is_within
 from opar.dialects import affine, scf
 
 _EARLIER = "s_earlier"
@@ -28,7 +29,7 @@ def earlier_iterations(region: Region, loop: Operation, accesses: AccessAnalysis
     """
     variable = _variable(loop)
     found = without(
-        region, accesses, lambda v: (v is None or v is not variable) and is_within(v, loop)
+        region, accesses, lambda v: (v is None or v is not variable) and _is_within(v, loop)
     )
     set = found.set
     if set is None or variable is None:
@@ -46,7 +47,7 @@ def earlier_iterations(region: Region, loop: Operation, accesses: AccessAnalysis
 
 def all_iterations(region: Region, loop: Operation, accesses: AccessAnalysis) -> Region | None:
     """What `region` is in all iterations of `loop` together; None for no element."""
-    return without(region, accesses, lambda value: is_within(value, loop))
+    return without(region, accesses, lambda value: _is_within(value, loop))
 
 
 def without(
@@ -70,13 +71,9 @@ def without(
     return region if set is region.set else region_of(set) or region
 
 
-def is_within(value: SSAValue | None, op: Operation) -> bool:
+def _is_within(value: SSAValue | None, op: Operation) -> bool:
     """Whether `value` is computed within `op`; a name that stands for no value counts as such."""
-    if value is None:
-        return True
-    owner = value.owner
-    parent = owner if isinstance(owner, Operation) else owner.parent_op()
-    return parent is not None and op.is_ancestor(parent)
+    return value is None or is_within(value, op)
 
 
 def _project_out(set: isl.Set, names: Iterable[str]) -> isl.Set:

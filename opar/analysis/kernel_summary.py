@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import islpy as isl
-from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from opar.analysis.access import Access, AccessKind
@@ -14,6 +14,7 @@ from opar.analysis.aliasing import AliasAnalysis, Root, RootKind
 from opar.analysis.body import KERNEL_SYMBOL, Body, ids_of, integer_set
 from opar.analysis.imprecision import Imprecision
 from opar.analysis.symbolic import Expressions
+from opar.analysis.values import is_memref
 from opar.dialects import gpu
 
 
@@ -120,7 +121,7 @@ def summarise(
         found.append(KernelAccess(-1, kind, None, root, operator))
         if root.kind is RootKind.UNKNOWN:  # it may be any of the parameters
             for parameter in kernel.parameters:
-                if isinstance(parameter.type, MemRefType | UnrankedMemRefType):
+                if is_memref(parameter):
                     found.append(KernelAccess(parameter.index, AccessKind.READ, None))
                     found.append(KernelAccess(parameter.index, AccessKind.WRITE, None))
     wanted = {

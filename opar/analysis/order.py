@@ -27,6 +27,7 @@ from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dataflow import Dependences
 from opar.analysis.dependence import HazardKind
 from opar.analysis.implied import Implied, encloses
+from opar.analysis.values import is_token
 from opar.dialects import async_, gpu
 
 
@@ -132,7 +133,7 @@ class Order:
             return 0
         given = 0
         for value in op.operands:
-            if isinstance(value.type, gpu.AsyncTokenType):
+            if is_token(value):
                 given |= self._token(value, op)
                 tokens = call_tokens(value.owner) if isinstance(value, OpResult) else []
                 if tokens and all(t in op.operands for t in tokens):
@@ -144,7 +145,7 @@ class Order:
         handed = 0
         if isinstance(op, func.ReturnOp):
             for value in op.operands:
-                if isinstance(value.type, gpu.AsyncTokenType):
+                if is_token(value):
                     handed |= self._token(value, op)
         running = self._running(self._before_end(op), op)
         running = [n for n in running if not handed >> n & 1 and not self._waits_itself(n)]
@@ -207,7 +208,7 @@ class Order:
             self.complete = self.implied.behind(inner, after)
             self.complete |= before if not inner.runs else 0
             for i, result in enumerate(inner.op.results):
-                if isinstance(result.type, gpu.AsyncTokenType):
+                if is_token(result):
                     masks = {b: found[i] for b, found in tokens.items()}
                     self.tokens[result] = self.implied.behind(inner, masks)
 
@@ -216,10 +217,7 @@ class Order:
         end = block.last_op
         if end is None or not end.has_trait(IsTerminator):
             return []
-        return [
-            self._token(v, end) if isinstance(v.type, gpu.AsyncTokenType) else 0
-            for v in end.operands
-        ]
+        return [self._token(v, end) if is_token(v) else 0 for v in end.operands]
 
     def _loop(self, inner: Structure) -> None:
         earlier = self.found.earlier[inner.op]
