@@ -71,8 +71,11 @@ class Body:
                 case affine.ForOp():
                     self._affine_for(op, guards)
                 case scf.ForOp():
-                    variable, step = self._variable(op.body.block.args[0]), op.step
-                    self._range(variable, [self._of(op.lb)], [self._of(op.ub)], self._of(step))
+                    variable = self._variable(op.body.block.args[0])
+                    lower, upper, step = (self._of(v) for v in (op.lb, op.ub, op.step))
+                    self._range(variable, [lower], [upper], step)
+                    if op.unsigned_cmp is not None:
+                        self.expressions.only_where(variable, f"{lower} >= 0 and {upper} >= 0")
                     self.walk(op.body.block.ops, guards)
                 case affine.ParallelOp():
                     self._affine_parallel(op, guards)

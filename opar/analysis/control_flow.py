@@ -148,6 +148,8 @@ def _runs(op: scf.ForOp | affine.ForOp) -> bool:
         bounds = op.constant_range
         return bounds is not None and bounds[0] < bounds[1]
     lower, upper = _constant(op.lb), _constant(op.ub)
+    if op.unsigned_cmp is not None:
+        return lower == 0 and upper is not None and upper > 0
     return lower is not None and upper is not None and lower < upper
 
 

@@ -5,8 +5,8 @@ A value is an expression over names. Names are *symbols*, numbers that are fixed
 runs (its arguments, sizes, results of operations that are not understood), or *variables*, which
 take many values (thread and block ids, loop variables). Addition, multiplication, division and
 remainder by constants, shifts, minima, maxima, casts and affine maps are understood; a value that
-is not becomes a new name of its own, so a set can only grow by what is not known. Indices are taken
-not to overflow.
+is not becomes a new name of its own, so a set can only grow by what is not known. Sums, and all of
+`index`, are taken not to overflow; products and shifts of other integers only where they say `nsw`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,13 @@ class Expressions:
     def _expression(self, value: SSAValue) -> str:
         if not isinstance(value, OpResult) or not isinstance(value.type, IndexType | IntegerType):
             return self.unknown(value)
-        op = value.op
+        found = self._understood(value.op, value)
+        if found is None:
+            return self.unknown(value)
+        known = number(found)
+        return found if known is None else str(_wrapped(known, _width(value)))
+
+    def _understood(self, op: Operation, value: OpResult) -> str | None:
         match op:
             case arith.ConstantOp(value=IntegerAttr(value=literal)):
                 return str(literal.data)
@@ -85,11 +91,16 @@ class Expressions:
             case affine.MinOp() | affine.MaxOp():
                 results = self.map(op.map.data, op.arguments)
                 return self._extreme(results, isinstance(op, affine.MinOp))
-            case IndexCastUIOp() | arith.ExtUIOp():
+            case IndexCastUIOp() | arith.ExtUIOp() if _width(op.operands[0]) < _width(value):
                 operand = self.of(op.operands[0])
-                return self._where(f"{operand} >= 0", operand)
-            case arith.IndexCastOp() | arith.ExtSIOp() | arith.TruncIOp():
-                return self.of(op.operands[0])
+                known = number(operand)
+                if known is not None:
+                    return str(known % (1 << _width(op.operands[0])))
+                return self._unsigned(operand, [operand])
+            case IndexCastUIOp() | arith.IndexCastOp() | arith.ExtSIOp() | arith.TruncIOp():
+                operand = self.of(op.operands[0])
+                narrow = _width(value) < _width(op.operands[0])
+                return self._fitting(operand, _width(value)) if narrow else operand
             case arith.SelectOp():
                 return self._select(op)
             case memref.DimOp():
@@ -99,9 +110,12 @@ class Expressions:
         if len(op.operands) == 2 and op.name.startswith("arith."):
             a, b = (self.of(v) for v in op.operands)
             found = self._binary(op, a, b)
-            if found is not None:
-                return found
-        return self.unknown(value)
+            if isinstance(op, arith.MuliOp | arith.ShLIOp) and found is not None:
+                signed = arith.IntegerOverflowFlag.NSW in op.overflow_flags.data
+                if not signed and not isinstance(value.type, IndexType):
+                    return self._fitting(found, _width(value))
+            return found
+        return None
 
     def _select(self, op: arith.SelectOp) -> str:
         """One of two numbers, and which, where the condition says so."""
@@ -183,8 +197,9 @@ class Expressions:
             case arith.MaxSIOp():
                 return self._extreme([a, b], False)
             case arith.MinUIOp() | arith.MaxUIOp():
-                extreme = self._extreme([a, b], isinstance(op, arith.MinUIOp))
-                return self._where(f"{a} >= 0 and {b} >= 0", extreme)
+                return self._unsigned(self._extreme([a, b], isinstance(op, arith.MinUIOp)), [a, b])
+            case arith.AndIOp() if y is not None and y > 0 and y & (y + 1) == 0:  # a mask
+                return mod(a, y + 1)
         if y is None or y <= 0:
             self.factors.add(b)
             return None
@@ -194,11 +209,11 @@ class Expressions:
             case arith.CeilDivSIOp():
                 return ceil(a, y)
             case arith.DivUIOp():
-                return self._where(f"{a} >= 0", floor(a, y))
+                return self._unsigned(floor(a, y), [a])
             case arith.CeilDivUIOp():
-                return self._where(f"{a} >= 0", ceil(a, y))
+                return self._unsigned(ceil(a, y), [a])
             case arith.RemUIOp():
-                return self._where(f"{a} >= 0", mod(a, y))
+                return self._unsigned(mod(a, y), [a])
             case arith.DivSIOp() | arith.RemSIOp() if x is None or x >= 0:
                 # Rounds towards zero: as the floor where the dividend is not negative.
                 quotient = self.new()
@@ -211,16 +226,35 @@ class Expressions:
             case arith.ShRSIOp() if y < 63:
                 return floor(a, 1 << y)
             case arith.ShRUIOp() if y < 63:
-                return self._where(f"{a} >= 0", floor(a, 1 << y))
+                return self._unsigned(floor(a, 1 << y), [a])
         return None
 
-    def _where(self, condition: str, value: str) -> str:
-        """`value` where `condition` holds, else anything: unsigned operations on signed numbers."""
+    def _unsigned(self, value: str, operands: Sequence[str]) -> str | None:
+        """`value` of signed `operands` where none is negative, else anything."""
+        known = [n for o in operands if (n := number(o)) is not None]
+        if min(known, default=0) < 0:
+            return None
+        limits = [f"{o} >= 0" for o in operands if number(o) is None]
+        return self._where(" and ".join(limits), value) if limits else value
+
+    def _fitting(self, value: str, width: int) -> str:
+        """`value` where an integer of `width` bits can be it, else anything."""
+        limit = 1 << (width - 1)
         if number(value) is not None:
             return value
+        return self._where(f"{-limit} <= {value} and {value} < {limit}", value)
+
+    def _where(self, condition: str, value: str) -> str:
+        """`value` where `condition` holds, else anything."""
         name = self.new()
-        self.definitions[name] = f"(({condition} and {name} = {value}) or not ({condition}))"
+        self.definitions[name] = f"{name} = {value}"
+        self.only_where(name, condition)
         return name
+
+    def only_where(self, name: str, condition: str) -> None:
+        """Let the definition of `name` count only where `condition` holds."""
+        found = self.definitions[name]
+        self.definitions[name] = f"(({condition} and {found}) or not ({condition}))"
 
     def _extreme(self, values: Sequence[str], least: bool) -> str:
         numbers = [number(v) for v in values]
@@ -314,6 +348,17 @@ class Expressions:
         ]
         text = f"({' and '.join(constraints)})" if constraints else "(1 = 1)"
         return text if holds else f"(not {text})"
+
+
+def _width(value: SSAValue) -> int:
+    """The bits of an integer; an index counts as 64."""
+    return value.type.width.data if isinstance(value.type, IntegerType) else 64
+
+
+def _wrapped(value: int, width: int) -> int:
+    """The signed number that the lowest bits of `value` are."""
+    limit = 1 << (width - 1)
+    return (value + limit) % (2 * limit) - limit
 
 
 def _layout(value: SSAValue) -> Strided | None:

@@ -64,7 +64,7 @@ class UnrollHostLoopsPass(ModulePass):
         bounds = _constant_bounds(loop)
         body = list(loop.body.block.ops)[:-1]
         size = sum(1 for op in body for _ in op.walk())
-        if bounds is None or len(range(*bounds)) * max(1, size) > self.limit:
+        if bounds is None or _iterations(*bounds) * max(1, size) > self.limit:
             self._unroll_below(loop)
             return
         block, end = loop.parent, loop.body.block.last_op
@@ -95,6 +95,11 @@ def _launches(op: Operation) -> bool:
     return any(isinstance(child, gpu.LaunchFuncOp | gpu.LaunchOp) for child in op.walk())
 
 
+def _iterations(lower: int, upper: int, step: int) -> int:
+    """How many iterations there are; `len(range(...))` has a limit."""
+    return max(0, -(-(upper - lower) // step))
+
+
 def _constant_bounds(loop: affine.ForOp | scf.ForOp) -> tuple[int, int, int] | None:
     """(lower, upper, step), where all are constants."""
     if isinstance(loop, scf.ForOp):
@@ -102,6 +107,8 @@ def _constant_bounds(loop: affine.ForOp | scf.ForOp) -> tuple[int, int, int] | N
         if None in found or not isinstance(loop.lb.type, IndexType):
             return None
         lower, upper, step = (n for n in found if n is not None)
+        if loop.unsigned_cmp is not None and min(lower, upper) < 0:
+            return None
         return (lower, upper, step) if step > 0 else None
     lower = _results(loop.lower_bound_map.data, loop.lower_bound_operands)
     upper = _results(loop.upper_bound_map.data, loop.upper_bound_operands)

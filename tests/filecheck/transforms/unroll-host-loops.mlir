@@ -76,4 +76,21 @@ module attributes {gpu.container_module} {
     // CHECK: affine.for %{{.*}} = 0 to 4
     return
   }
+
+  // Counted as unsigned numbers, and more iterations than Python can count: both stay.
+  // CHECK-LABEL: func.func @large
+  func.func @large(%a: memref<8xf32>) {
+    %c1 = arith.constant 1 : index
+    %least = arith.constant -9223372036854775808 : index
+    %most = arith.constant 9223372036854775807 : index
+    scf.for unsigned %t = %c1 to %least step %most {
+      gpu.launch_func @k::@step blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<8xf32>, %t : index)
+    }
+    scf.for %t = %least to %most step %c1 {
+      gpu.launch_func @k::@step blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<8xf32>, %t : index)
+    }
+    // CHECK: scf.for unsigned
+    // CHECK: scf.for %
+    return
+  }
 }
