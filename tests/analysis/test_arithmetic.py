@@ -203,7 +203,9 @@ def program(generator: random.Random) -> tuple[str, set[int]]:
     index = kernel.values[-1]
     if index.type != "index":
         numbers = list(index.numbers)
-        index = kernel.add(f"arith.index_cast {index.name} : {index.type} to index", "index", numbers)
+        index = kernel.add(
+            f"arith.index_cast {index.name} : {index.type} to index", "index", numbers
+        )
     lines = [
         *kernel.lines,
         f"%zero = arith.constant 0 : index\n%size = arith.constant {SIZE} : index",
