@@ -13,19 +13,20 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from opar.analysis.accesses import AccessAnalysis
 from opar.backend import (
     build_async,
     build_control_flow,
-    build_functions,
     build_memory,
     build_operations,
     build_views,
 )
+from opar.backend.build_blocks import run_region
 from opar.backend.build_order import order_by_streams, order_by_tokens, steps_of
-from opar.backend.build_state import Builder, Held, Origin, check_number
+from opar.backend.build_state import Builder, Held, check_number
+from opar.backend.inline_calls import inline_calls
 from opar.backend.schedule import Argument, Branch, Buffer, Jump, Result, Schedule
 from opar.errors import EntryError, UnsupportedError, at, format_location
 
@@ -34,27 +35,27 @@ _HANDLERS = (
     build_memory.add,
     build_views.add,
     build_control_flow.add,
-    build_functions.add,
     build_async.add,
 )
 
 
 def build_schedule(
     function: func.FuncOp, kernels: Mapping[str, str], accesses: AccessAnalysis
-) -> tuple[Schedule, list[Origin]]:
+) -> tuple[Schedule, list[Operation]]:
     """
     The schedule of `function`, and the operation that each step comes from. `kernels` maps
     `module::function` to the name of the compiled kernel; `accesses` must know what was assumed
-    about the arguments. Called functions become part of it.
+    about the arguments. The calls in `function` are replaced by what they run.
 
     Raises `UnsupportedError`, with the place, for an operation that the host cannot run.
     """
+    inline_calls(function)
     builder = Builder(kernels, accesses, _HANDLERS)
     arguments = [
         _add_argument(builder, function, i, value)
         for i, value in enumerate(function.body.blocks[0].args)
     ]
-    held = build_functions.add_body(builder, function)
+    held = run_region(builder, function, function.body)
     results = tuple(
         _result(function, type, one)
         for type, one in zip(function.function_type.outputs, held, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -59,27 +59,6 @@ class Held:
 
 
 @dataclass
-class Scope:
-    """The values of one run of a function's body: a function called twice has two."""
-
-    places: dict[SSAValue, int] = field(default_factory=dict)
-    views: dict[SSAValue, View] = field(default_factory=dict)
-    tokens: dict[SSAValue, Held] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Origin:
-    """
-    The operation of the IR that a step comes from, what its values are, and which call it
-    belongs to (0: the entry).
-    """
-
-    op: Operation
-    scope: Scope
-    activation: int = 0
-
-
-@dataclass
 class Label:
     """A place to jump to: number `number` of them, and the step it stands for once bound."""
 
@@ -116,11 +95,12 @@ class Builder:
         self.accesses = accesses
         self.handlers = handlers
         self.numbers = ScalarBuilder()
-        self.scope = Scope()
-        self.enter(self.scope)
+        self.views: dict[SSAValue, View] = {}
+        self.tokens: dict[SSAValue, Held] = {}
         self.buffers: list[Buffer] = []
         self.steps: list[Step] = []
-        self.origins: list[Origin] = []
+        self.origins: list[Operation] = []
+        """For each step, the operation of the IR that it comes from."""
         self.before: list[Tokens] = []
         """For each step, what its tokens say must be complete before."""
         self.nodes: list[Tokens] = []
@@ -131,43 +111,32 @@ class Builder:
         """For each buffer register, the buffers that are moved there."""
         self.touched: set[tuple[int, bool]] = set()
         """Buffers that steps read or (true) write."""
-        self.activation = 0
-        """The number of the call whose body is being added."""
-        self.activations = 0
-        self.calls: list[Operation] = []
-        """The functions whose bodies are being added, outermost first."""
         self._labels: list[Label] = []
 
     # Values
 
-    def enter(self, scope: Scope) -> None:
-        """Make `scope` the one that values are looked up in."""
-        self.scope = scope
-        self.numbers.places = scope.places
-
     def get(self, value: SSAValue) -> Held:
         """What `value` is."""
-        scope = self.scope
-        if value in scope.tokens:
-            return scope.tokens[value]
-        return Held(scope.places.get(value), scope.views.get(value))
+        if value in self.tokens:
+            return self.tokens[value]
+        return Held(self.numbers.places.get(value), self.views.get(value))
 
     def give(self, value: SSAValue, held: Held) -> None:
         """Let `value` be what `held` says."""
         if held.place is not None:
-            self.scope.places[value] = held.place
+            self.numbers.places[value] = held.place
         elif held.view is not None:
-            self.scope.views[value] = held.view
+            self.views[value] = held.view
         else:
-            self.scope.tokens[value] = held
+            self.tokens[value] = held
 
     def place(self, value: SSAValue) -> int:
         """The place of a scalar."""
-        return self.scope.places[value]
+        return self.numbers.places[value]
 
     def view(self, value: SSAValue) -> View:
         """What part of which buffer a memref is."""
-        return self.scope.views[value]
+        return self.views[value]
 
     def taken(self, op: Operation) -> Held:
         """The join of the tokens that `op` takes."""
@@ -231,7 +200,7 @@ class Builder:
     def _append(self, op: Operation, kind: type[Step], taken: Held, **fields: object) -> None:
         fields = {"name": op.name, "location": format_location(op.location)} | fields
         self.steps.append(kind(**fields))  # pyright: ignore[reportArgumentType]
-        self.origins.append(Origin(op, self.scope, self.activation))
+        self.origins.append(op)
         self.before.append(taken.done)
         self.nodes.append(taken.nodes)
 

@@ -55,13 +55,14 @@ def compile_text(text: str, name: str, options: Options) -> Artifact:
     function = choose_entry(module, entry)
     accesses = AccessAnalysis(AliasAnalysis(options.assume_noalias))
     names, code = _compile_kernels(module, options)
+    lowered = str(module)
     schedule, origins = build_schedule(function, names, accesses)
     wanted = options.verify_schedule
     if wanted or (wanted is None and len(schedule.operations) <= SMALL):
         aliases = AliasAnalysis(options.assume_noalias)
         commuting = COMMUTING_ATOMICS in module.attributes
         verify_schedule(schedule, origins, AccessAnalysis(aliases, commuting))
-    return Artifact(schedule, names, code, str(module), options.kind, options.arch)
+    return Artifact(schedule, names, code, lowered, options.kind, options.arch)
 
 
 def choose_entry(module: builtin.ModuleOp, entry: str | None) -> func.FuncOp:

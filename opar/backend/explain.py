@@ -10,7 +10,6 @@ from opar.analysis.aliasing import AliasAnalysis
 from opar.analysis.dependence import hazards_between
 from opar.backend.artifact import Artifact
 from opar.backend.build_schedule import build_schedule
-from opar.backend.build_state import Origin
 from opar.backend.compiler import choose_entry
 from opar.backend.schedule import Schedule, Wait
 from opar.backend.verify_schedule import completed_before
@@ -32,13 +31,13 @@ def explain(artifact: Artifact, earlier: int, later: int, assume_noalias: bool =
     first, second = (
         f"step {n} ({schedule.detail(schedule.operations[n])})" for n in (earlier, later)
     )
-    hazards = hazards_between(origins[earlier].op, origins[later].op, accesses)
+    hazards = hazards_between(origins[earlier], origins[later], accesses)
     ordered = completed_before(schedule)[later] >> earlier & 1
     reasons = "; ".join(dict.fromkeys(map(str, hazards)))
     if hazards:
         how = "directly" if earlier in schedule.tokens[later] else "through others"
         return f"{second} waits for {first}, {how}: {reasons}"
-    why = _no_conflict(origins[earlier].op, origins[later].op, accesses)
+    why = _no_conflict(origins[earlier], origins[later], accesses)
     if ordered:
         return f"{second} runs after {first} only because others are between them: {why}"
     return f"{second} does not wait for {first}: {why}"
@@ -55,10 +54,8 @@ def edge_reasons(
     found: dict[tuple[int, int], tuple[str, ...]] = {}
     for after, befores in enumerate(schedule.tokens):
         for before in befores:
-            first, second = origins[before], origins[after]
-            reasons: list[str] = []
-            if first.activation == second.activation:
-                reasons = list(map(str, hazards_between(first.op, second.op, accesses)))
+            hazards = hazards_between(origins[before], origins[after], accesses)
+            reasons = list(map(str, hazards))
             if not reasons:
                 waits = isinstance(schedule.operations[after], Wait)
                 reasons = ["host wait" if waits else "token"]
@@ -68,7 +65,7 @@ def edge_reasons(
 
 def _rebuilt(
     artifact: Artifact, assume_noalias: bool
-) -> tuple[Schedule, list[Origin], AccessAnalysis]:
+) -> tuple[Schedule, list[Operation], AccessAnalysis]:
     """The schedule again, with the operations of the IR that its steps come from."""
     module = parse_module(artifact.module_text)
     accesses = AccessAnalysis(AliasAnalysis(assume_noalias), COMMUTING_ATOMICS in module.attributes)

@@ -4,19 +4,19 @@ host waits.
 
 Nothing of what the passes decided is used but the schedule itself: its order is worked out again,
 and all pairs of steps are compared, so a token that was lost on the way shows. The time grows with
-the square of the steps. Steps of different calls are compared where both name the same memory
-(globals), not through what a call passes.
+the square of the steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.ir import Operation
+
 from opar.analysis.access import CONTENTS, Access
 from opar.analysis.accesses import AccessAnalysis
-from opar.analysis.aliasing import AliasAnalysis, RootKind
+from opar.analysis.aliasing import AliasAnalysis
 from opar.analysis.dependence import hazard
-from opar.backend.build_state import Origin
 from opar.backend.schedule import Alloc, Free, Schedule, Wait
 from opar.errors import ScheduleError
 
@@ -25,7 +25,7 @@ SMALL = 256
 
 
 def verify_schedule(
-    schedule: Schedule, origins: Sequence[Origin], accesses: AccessAnalysis
+    schedule: Schedule, origins: Sequence[Operation], accesses: AccessAnalysis
 ) -> None:
     """
     Raise `ScheduleError` for the first two steps that conflict and may run at the same time.
@@ -34,7 +34,7 @@ def verify_schedule(
     if schedule.has_jumps:
         return
     before = completed_before(schedule)
-    touched = [[a for a in accesses.accesses(o.op) if a.kind in CONTENTS] for o in origins]
+    touched = [[a for a in accesses.accesses(o) if a.kind in CONTENTS] for o in origins]
     for after, step in enumerate(schedule.operations):
         if isinstance(step, Alloc | Free | Wait):
             continue
@@ -43,9 +43,7 @@ def verify_schedule(
                 schedule.operations[earlier], Alloc | Free | Wait
             ):
                 continue
-            same_call = origins[earlier].activation == origins[after].activation
-            aliases = accesses.aliases if same_call else None
-            found = _conflict(aliases, touched[earlier], touched[after])
+            found = _conflict(accesses.aliases, touched[earlier], touched[after])
             if found is not None:
                 raise ScheduleError(_message(schedule, earlier, after, *found))
 
@@ -74,16 +72,12 @@ def completed_before(schedule: Schedule) -> list[int]:
 
 
 def _conflict(
-    aliases: AliasAnalysis | None, earlier: Sequence[Access], later: Sequence[Access]
+    aliases: AliasAnalysis, earlier: Sequence[Access], later: Sequence[Access]
 ) -> tuple[Access, Access] | None:
-    """The first conflict; without `aliases`, of two calls of functions, only on what both name."""
+    """The first conflict."""
     for a in earlier:
         for b in later:
-            if aliases is not None:
-                may_alias = aliases.roots_may_alias(a.root, b.root)
-            else:
-                may_alias = a.root == b.root and a.root.kind in (RootKind.GLOBAL, RootKind.OUTPUT)
-            if may_alias and hazard(a, b) is not None:
+            if aliases.roots_may_alias(a.root, b.root) and hazard(a, b) is not None:
                 return a, b
     return None
 

@@ -45,8 +45,13 @@ class GpuAssignStreamsPass(ModulePass):
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         for function in op.walk():
             if isinstance(function, func.FuncOp):
-                for block in _blocks_with_tokens(function):
-                    _assign(block)
+                assign_streams(function)
+
+
+def assign_streams(function: func.FuncOp) -> None:
+    """Put a stream number on each asynchronous operation of `function`."""
+    for block in _blocks_with_tokens(function):
+        _assign(block)
 
 
 def _blocks_with_tokens(function: func.FuncOp) -> dict[Block, None]:

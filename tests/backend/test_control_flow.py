@@ -434,6 +434,60 @@ def test_calls_of_functions_with_a_body(k: int) -> None:
     np.testing.assert_allclose(b, start[1] * (3 if k else 1), rtol=1e-6)
 
 
+RETURNS = """
+func.func private @choose(%c: i1, %a: memref<4xf32>, %b: memref<4xf32>) -> memref<4xf32> {
+  cf.cond_br %c, ^first, ^second
+^first:
+  return %a : memref<4xf32>
+^second:
+  return %b : memref<4xf32>
+}
+func.func private @itself(%a: memref<4xf32>) -> memref<4xf32> {
+  return %a : memref<4xf32>
+}
+func.func @f(%c: i1, %a: memref<4xf32>, %b: memref<4xf32>) -> f32 {
+  %c1 = arith.constant 1 : index
+  %r = call @choose(%c, %a, %b) : (i1, memref<4xf32>, memref<4xf32>) -> memref<4xf32>
+  %s = call @itself(%r) : (memref<4xf32>) -> memref<4xf32>
+  %v = memref.load %s[%c1] : memref<4xf32>
+  return %v : f32
+}"""
+
+
+@pytest.mark.parametrize("c", [True, False])
+def test_a_call_returns_what_it_was_passed(c: bool) -> None:
+    a, b = random(4), random(4)
+    assert run(RETURNS, c, a, b, entry="f") == (a if c else b)[1]
+
+
+STAGED = f"""
+func.func private @increment(%m: memref<?xf32>, %n: index) {{
+  %one = arith.constant 1.0 : f32
+  {scale("%m", "%one", op="addf")}
+  return
+}}
+func.func @f(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) {{
+  call @increment(%b, %n) : (memref<?xf32>, index) -> ()
+  %t = memref.alloc(%n) : memref<?xf32>
+  memref.copy %a, %t : memref<?xf32> to memref<?xf32>
+  call @increment(%t, %n) : (memref<?xf32>, index) -> ()
+  memref.copy %t, %b : memref<?xf32> to memref<?xf32>
+  call @increment(%b, %n) : (memref<?xf32>, index) -> ()
+  return
+}}"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+def test_a_buffer_that_stages_the_argument_of_a_callee(target: str) -> None:
+    """It holds what the call passes, not the argument of the same number of the entry."""
+    a, b = random(9), random(9)
+    kept, expected = a.copy(), a + np.float32(1) + np.float32(1)
+    pipeline = f"opar-pipeline{{target={target} assume-noalias-args=true}}"
+    run(STAGED, a, b, 9, entry="f", pipeline=pipeline)
+    np.testing.assert_array_equal(a, kept)
+    np.testing.assert_array_equal(b, expected)
+
+
 def test_recursion_is_refused() -> None:
     text = """
     func.func @g(%a: index) { func.call @f(%a) : (index) -> ()
