@@ -1,65 +1,72 @@
 """
-The cost of `gpu-async-dataflow` for thousands of launches on tiles of one buffer.
-`python -m bench.tokens [N ...]`.
+The cost of `gpu-async-dataflow`, analysis included, by shape and number of launches:
+`python -m bench.tokens [--shapes NAME ...] [--repeat R] [N ...]`.
 """
 
 from __future__ import annotations
 
-import random
-import sys
-from collections.abc import Callable, Sequence
+import argparse
+import gc
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
 
 import opar
-from bench.timing import seconds
+from bench.token_shapes import SHAPES
 from opar.dialects.parsing import new_context
 from opar.transforms.gpu_async_dataflow import GpuAsyncDataflowPass
 
-TYPE = "memref<1024x1024xf32>"
-KERNEL = f"""
-gpu.module @k {{
-  gpu.func @tile(%a: {TYPE}, %row: index, %column: index) kernel
-      attributes {{known_block_size = array<i32: 8, 8, 1>}} {{
-    %x = gpu.thread_id x
-    %y = gpu.thread_id y
-    %i = arith.addi %x, %row : index
-    %j = arith.addi %y, %column : index
-    %v = memref.load %a[%i, %j] : {TYPE}
-    memref.store %v, %a[%i, %j] : {TYPE}
-    gpu.return
-  }}
-}}"""
 
-SHAPES: dict[str, Callable[[int], tuple[int, int]]] = {
-    "chain": lambda i: (0, 0),
-    "grid": lambda i: (i // 128 % 128, i % 128),
-    "random": lambda i: (random.randrange(128), random.randrange(128)),
-}
+def measure(text: str, repeat: int) -> tuple[float, float, float]:
+    """The least CPU and wall seconds of `repeat` runs, and the most memory a run took, in MiB."""
+    cpu: list[float] = []
+    wall: list[float] = []
+    memory: list[float] = []
+    for _ in range(repeat):
+        module = opar.parse_module(text)
+        ctx = new_context()
+        gc.collect()
+        before = _reset_peak()
+        times = time.process_time(), time.perf_counter()
+        GpuAsyncDataflowPass().apply(ctx, module)
+        cpu.append(time.process_time() - times[0])
+        wall.append(time.perf_counter() - times[1])
+        memory.append(_status("VmHWM") - before)
+    return min(cpu), min(wall), max(memory)
 
 
-def program(count: int, tile: Callable[[int], tuple[int, int]]) -> str:
-    """`count` launches, launch i on tile `tile(i)` of 128 x 128."""
-    lines = ["module attributes {gpu.container_module} {", KERNEL, "func.func @f() {"]
-    lines += [f"%a = memref.alloc() : {TYPE}", "%one = arith.constant 1 : index"]
-    lines += [f"%c{i} = arith.constant {8 * i} : index" for i in range(128)]
-    lines.append("%eight = arith.constant 8 : index")
-    for i in range(count):
-        row, column = tile(i)
-        lines.append(
-            "gpu.launch_func @k::@tile blocks in (%one, %one, %one) threads in "
-            f"(%eight, %eight, %one) args(%a : {TYPE}, %c{row} : index, %c{column} : index)"
-        )
-    return "\n".join([*lines, "return", "}", "}"])
+def _reset_peak() -> float:
+    """Let Linux forget the peak of this process's memory; what it has now, in MiB."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return _status("VmRSS")
 
 
-def main(counts: Sequence[int] = (1000, 4000)) -> None:
-    """Print the seconds of the pass for each shape and number of launches."""
-    for name, tile in SHAPES.items():
+def _status(field: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
+
+
+def main(
+    counts: Sequence[int] = (1000, 10000), shapes: Sequence[str] = (), repeat: int = 3
+) -> None:
+    """Print the cost of each shape for each number of launches, and how it grows."""
+    for name in shapes or SHAPES:
+        found: list[float] = []
         for count in counts:
-            module = opar.parse_module(program(count, tile))
-            ctx = new_context()
-            time = seconds(lambda m=module, c=ctx: GpuAsyncDataflowPass().apply(c, m))
-            print(f"tokens of {count} launches, {name}: {time:.2f} s")
+            cpu, wall, memory = measure(SHAPES[name](count), repeat)
+            found.append(cpu)
+            times = f"{cpu:.2f} s CPU, {wall:.2f} s wall"
+            print(f"tokens of {count} launches, {name}: {times}, {memory:.0f} MiB", flush=True)
+        if len(counts) > 1:
+            growth = math.log(found[-1] / found[0]) / math.log(counts[-1] / counts[0])
+            print(f"tokens, {name}: growth exponent {growth:.2f}", flush=True)
 
 
 if __name__ == "__main__":
-    main([int(text) for text in sys.argv[1:]] or (1000, 4000))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("counts", type=int, nargs="*", default=[1000, 10000])
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=[])
+    parser.add_argument("--repeat", type=int, default=3)
+    given = parser.parse_args()
+    main(given.counts, given.shapes, given.repeat)
