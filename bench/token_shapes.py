@@ -92,7 +92,9 @@ def scattered(n: int) -> Iterator[str]:
 
 def stencil(n: int) -> Iterator[str]:
     """Sweeps over a row of 100 tiles, each with its neighbour."""
-    yield from (launch((i // 100 % 2, i % 100), ((i // 100 + 1) % 2, i % 100 + 1)) for i in range(n))
+    yield from (
+        launch((i // 100 % 2, i % 100), ((i // 100 + 1) % 2, i % 100 + 1)) for i in range(n)
+    )
 
 
 def strided(n: int) -> Iterator[str]:

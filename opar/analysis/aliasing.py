@@ -112,11 +112,6 @@ class AliasAnalysis:
     _escaped: dict[Operation, frozenset[Root]] = field(default_factory=dict)
     _asked: set[tuple[Root, Root]] = field(default_factory=set)
 
-    def forget_allocations(self) -> None:
-        """Allocations are other values now: forget what was found about the former ones."""
-        self._roots.clear()
-        self._escaped.clear()
-
     def roots(self, value: SSAValue) -> frozenset[Root]:
         """Every root that `value` can have: those its sources reach, loops included."""
         found = self._roots.get(value)

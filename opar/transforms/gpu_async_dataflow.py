@@ -140,8 +140,6 @@ class GpuAsyncDataflowPass(ModulePass):
             rewriter.rewrite(scope)
         else:
             rewrite_blocks(rewriter, scope)
-        if any(isinstance(op, gpu.AllocOp) for op in dependences.number):
-            accesses.aliases.forget_allocations()  # they have got tokens, as new operations
 
 
 def _await_executes(function: func.FuncOp) -> None:

@@ -60,26 +60,23 @@ NAMES = [type(op).__name__ for op in async_operations()]
 
 
 @pytest.mark.parametrize("index", range(len(NAMES)), ids=NAMES)
-def test_with_dependencies(index: int) -> None:
-    old = async_operations()[index]
-    operands, properties = list(old.operands), dict(old.properties)
-    properties.pop("operandSegmentSizes", None)
-    old_types, region_count = [r.type for r in old.results], len(old.regions)
+def test_make_asynchronous(index: int) -> None:
+    op = async_operations()[index]
+    operands, results, properties = list(op.operands), list(op.results), dict(op.properties)
+    sizes = properties.pop("operandSegmentSizes", None)
     tokens = values(gpu.AsyncTokenType(), gpu.AsyncTokenType())
 
-    new = old.with_dependencies(tokens)
-    assert type(new) is type(old) and new.parent is None
-    assert list(new.async_dependencies) == tokens
-    assert list(new.operands) == tokens + operands
-    assert [r.type for r in new.results] == [*old_types, gpu.AsyncTokenType()]
-    assert new.async_token is new.results[-1]
-    assert new.location == old.location and "note" in new.attributes
-    assert {k: v for k, v in new.properties.items() if k != "operandSegmentSizes"} == properties
-    assert len(new.regions) == region_count and not old.regions
+    token = op.make_asynchronous(tokens)
+    assert list(op.async_dependencies) == tokens
+    assert list(op.operands) == tokens + operands
+    assert list(op.results) == [*results, token] and op.async_token is token
+    assert token.index == len(results) and token.op is op
+    assert {k: v for k, v in op.properties.items() if k != "operandSegmentSizes"} == properties
+    assert all(len(list(t.uses)) == 1 for t in tokens)
 
-    back = new.with_dependencies([], is_async=False)
-    assert list(back.operands) == operands and back.async_token is None
-    assert [r.type for r in back.results] == old_types
+    assert op.make_asynchronous([]) is token
+    assert list(op.operands) == operands and not any(t.uses for t in tokens)
+    assert op.properties.get("operandSegmentSizes") == sizes
 
 
 def test_launch_arguments() -> None:

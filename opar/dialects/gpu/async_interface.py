@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import BytesAttr, DenseArrayBase, i32
+from xdsl.ir import Attribute, OpResult, SSAValue, SSAValues
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -14,14 +15,6 @@ from opar.dialects.gpu.attributes import AsyncTokenType
 
 if TYPE_CHECKING:
     from xdsl.irdl import OptOpResult, VarOperand
-
-_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
-
-
-def _values(group: SSAValue | Sequence[SSAValue] | None) -> list[SSAValue]:
-    if group is None:
-        return []
-    return [group] if isinstance(group, SSAValue) else list(group)
 
 
 class AsyncOp(IRDLOperation):
@@ -36,36 +29,23 @@ class AsyncOp(IRDLOperation):
         async_dependencies: VarOperand
         async_token: OptOpResult
 
-    def with_dependencies(self, tokens: Sequence[SSAValue], is_async: bool = True) -> Self:
+    def make_asynchronous(self, tokens: Sequence[SSAValue]) -> OpResult:
         """
-        A new, unattached operation like this one, but waiting for `tokens` instead of its present
-        dependencies, and with a token as its last result if `is_async`.
-
-        Attributes and location are kept; regions move to the new operation, so this one has to be
-        erased. Results other than the token keep type and place.
+        Wait for `tokens` instead of the present dependencies, and have a token, the last result,
+        which is returned. Everything else stays as it is.
         """
-        definition = self.get_irdl_definition()
-        operands = [
-            list(tokens) if name == "async_dependencies" else _values(getattr(self, name))
-            for name, _ in definition.operands
-        ]
-        result_types: list[list[Attribute]] = []
-        for name, _ in definition.results:
-            if name == "async_token":
-                result_types.append([AsyncTokenType()] if is_async else [])
-            else:
-                result_types.append([value.type for value in _values(getattr(self, name))])
-        new = type(self).build(
-            operands=operands,
-            result_types=result_types,
-            properties={k: v for k, v in self.properties.items() if k not in _SEGMENTS},
-            attributes=dict(self.attributes),
-            regions=[self.detach_region(region) for region in list(self.regions)],
-        )
-        new.location = self.location
-        for old_result, new_result in zip(self.results, new.results, strict=False):
-            new_result.name_hint = old_result.name_hint
-        return new
+        former = self.async_dependencies
+        if tokens or former:
+            self.operands = [*tokens, *self.operands[len(former) :]]
+            sizes = self.properties.get("operandSegmentSizes")
+            if isinstance(sizes, DenseArrayBase):
+                data = i32.pack([len(tokens)]) + sizes.data.data[i32.size :]
+                self.properties["operandSegmentSizes"] = DenseArrayBase(i32, BytesAttr(data))
+        token = self.async_token
+        if token is None:
+            token = OpResult(AsyncTokenType(), self, len(self.results))
+            self.results = SSAValues((*self.results, token))
+        return token
 
 
 def token_types(is_async: bool) -> list[Attribute]:

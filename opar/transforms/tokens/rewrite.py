@@ -73,17 +73,7 @@ class TokenRewriter:
         dependencies = list(dict.fromkeys([*given, *self._values(needed, op)]))
         if self.single_use:
             dependencies = [self._one_token(dependencies, op)]
-        new = op.with_dependencies(dependencies)
-        block = op.parent
-        assert block is not None
-        block.insert_op_before(new, op)
-        token = new.async_token
-        assert token is not None
-        for old_result, new_result in zip(op.results, new.results, strict=False):
-            new_result.name_hint = old_result.name_hint
-            old_result.replace_all_uses_with(new_result)
-        block.erase_op(op)
-        self.tokens[number] = token
+        self.tokens[number] = op.make_asynchronous(dependencies)
 
     def _host_wait(self, op: Operation, needed: Sequence[int]) -> None:
         self._remark(op, needed)
