@@ -32,19 +32,15 @@ from xdsl.traits import (
 
 from opar.analysis.access import CONTENTS, OF_EFFECT, Access, AccessKind
 from opar.analysis.aliasing import OUTPUT, UNKNOWN, AliasAnalysis, Root, RootKind
-from opar.analysis.body import (
-    HOST_SYMBOL,
-    Body,
-    integer_map,
-    integer_set,
-    symbols_of,
-)
+from opar.analysis.body import Body
 from opar.analysis.imprecision import Imprecision
+from opar.analysis.integer_sets import HOST_SYMBOL, integer_map, integer_set, symbols_of
+from opar.analysis.iterations import without
 from opar.analysis.kernel_summary import KernelAccess, KernelSummary, summarise
 from opar.analysis.region import WHOLE, Region, box_region, region_of
 from opar.analysis.sizes import known_sizes
 from opar.analysis.sources import holds_memref
-from opar.analysis.symbolic import Expressions
+from opar.analysis.symbolic import HostExpressions
 from opar.analysis.values import is_memref, is_within
 from opar.analysis.views import coordinates
 from opar.dialects import gpu, memref
@@ -90,10 +86,7 @@ class AccessAnalysis:
     _functions: dict[func.FuncOp, tuple[Access, ...]] = field(default_factory=dict)
     _kernels: dict[gpu.FuncOp, dict[Constants, KernelSummary]] = field(default_factory=dict)
     _regions: dict[object, Region | None] = field(default_factory=dict)
-    _values: dict[str, SSAValue] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.host = Expressions(self._host_symbol)
+    host: HostExpressions = field(default_factory=HostExpressions)
 
     def accesses(self, op: Operation) -> tuple[Access, ...]:
         """The accesses of `op` and of all operations in its regions, without repeats."""
@@ -285,7 +278,7 @@ class AccessAnalysis:
         numbers: dict[str, str] = {}
         callee = self.aliases.calls.callee(op)
         for name in symbols_of(set):
-            value = self._values.get(name)
+            value = self.host.named(name)
             if isinstance(value, BlockArgument) and value.block.parent_op() is callee:
                 numbers[name] = self.host.of(op.operands[value.index])
         return self._through_views(self._instantiated(set, numbers), operand)
@@ -361,32 +354,16 @@ class AccessAnalysis:
 
     def _nested_accesses(self, op: Operation, kept: Sequence[SSAValue] = ()) -> Iterator[Access]:
         """What the operations in `op` touch, for all numbers in it but those `kept`."""
+
+        def is_open(value: SSAValue | None) -> bool:
+            return value is None or (value not in kept and is_within(value, op))
+
         for region in op.regions:
             for block in region.blocks:
                 for child in block.ops:
                     for access in self.accesses(child):
                         if not self._is_inside(access.root, op):
-                            yield replace(access, region=self._forget(access.region, op, kept))
-
-    def _forget(self, region: Region, op: Operation, kept: Sequence[SSAValue]) -> Region:
-        """`region` for whatever values the symbols defined within `op`, but `kept`, take."""
-        if region.set is None:
-            return region
-        set = region.set
-        for i, name in reversed(list(enumerate(symbols_of(set)))):
-            value = self._values.get(name)
-            if value is None or (value not in kept and is_within(value, op)):
-                set = set.project_out(isl.dim_type.param, i, 1)
-        return region if set is region.set else region_of(set) or WHOLE
-
-    def named(self, name: str) -> SSAValue | None:
-        """The value of the host that a symbol of a region stands for; None if it is no value."""
-        return self._values.get(name)
-
-    def _host_symbol(self, value: SSAValue) -> str:
-        name = f"s{len(self._values)}"
-        self._values[name] = value
-        return name
+                            yield replace(access, region=without(access.region, self.host, is_open))
 
     def _is_inside(self, root: Root, op: Operation) -> bool:
         """Whether the memory of `root` is allocated within `op`, so nobody outside can see it."""

@@ -8,22 +8,18 @@ be too large. Indices are within the bounds of the memref they index, as MLIR de
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from opar.analysis.access import AccessKind
+from opar.analysis.loops import limits_of
 from opar.analysis.symbolic import Expressions
 from opar.analysis.views import coordinates
 from opar.dialects import affine, gpu, memref, scf
 from opar.dialects.reduction_kind import ReductionKind
-
-_NAME = re.compile(r"\b[a-z]\w*")
-_WORDS = frozenset(("floor", "mod", "and", "or", "not"))
 
 READ, WRITE, UPDATE = AccessKind.READ, AccessKind.WRITE, AccessKind.UPDATE
 
@@ -68,17 +64,10 @@ class Body:
         """Collect the accesses of `ops`, which run where all `guards` hold."""
         for op in ops:
             match op:
-                case affine.ForOp():
-                    self._affine_for(op, guards)
-                case scf.ForOp():
-                    variable = self._variable(op.body.block.args[0])
-                    lower, upper, step = (self._of(v) for v in (op.lb, op.ub, op.step))
-                    self._range(variable, [lower], [upper], step)
-                    if op.unsigned_cmp is not None:
-                        self.expressions.only_where(variable, f"{lower} >= 0 and {upper} >= 0")
-                    self.walk(op.body.block.ops, guards)
                 case affine.ParallelOp():
-                    self._affine_parallel(op, guards)
+                    self._loop(op.induction_variables, op.body.block, guards)
+                case affine.ForOp() | scf.ForOp():
+                    self._loop((op.induction_variable,), op.body.block, guards)
                 case affine.IfOp():
                     self._branches(
                         op.regions,
@@ -113,36 +102,13 @@ class Body:
             for block in region.blocks:
                 self.walk(block.ops, inside)
 
-    def _variable(self, value: SSAValue) -> str:
-        name = self.expressions.known[value] = self.expressions.new("v")
-        return name
-
-    def _range(
-        self, variable: str, lowers: Sequence[str], uppers: Sequence[str], step: str
-    ) -> None:
-        limits = [f"{variable} >= {e}" for e in lowers] + [f"{variable} < {e}" for e in uppers]
-        if not step.isdigit():
-            self.expressions.factors.add(step)
-        elif int(step) > 1 and len(lowers) == 1:
-            limits.append(f"({variable} - {lowers[0]}) mod {step} = 0")
-        self.expressions.definitions[variable] = " and ".join(limits)
-
-    def _affine_for(self, op: affine.ForOp, guards: tuple[str, ...]) -> None:
-        lowers = self.expressions.map(op.lower_bound_map.data, op.lower_bound_operands)
-        uppers = self.expressions.map(op.upper_bound_map.data, op.upper_bound_operands)
-        variable = self._variable(op.induction_variable)
-        self._range(variable, lowers, uppers, str(op.step.value.data))
-        self.walk(op.body.block.ops, guards)
-
-    def _affine_parallel(self, op: affine.ParallelOp, guards: tuple[str, ...]) -> None:
-        lowers = self.expressions.map(op.lower_bounds_map.data, op.lower_operands)
-        uppers = self.expressions.map(op.upper_bounds_map.data, op.upper_operands)
-        for d, variable in enumerate(op.induction_variables):
-            own_lowers = [lowers.pop(0) for _ in op.lower_bound(d)]
-            own_uppers = [uppers.pop(0) for _ in op.upper_bound(d)]
-            name = self._variable(variable)
-            self._range(name, own_lowers, own_uppers, str(op.step_values[d]))
-        self.walk(op.body.block.ops, guards)
+    def _loop(self, variables: Sequence[SSAValue], block: Block, guards: tuple[str, ...]) -> None:
+        for variable in variables:
+            name = self.expressions.known[variable] = self.expressions.new("v")
+            limits = limits_of(variable, name, self.expressions)
+            if limits:
+                self.expressions.definitions[name] = " and ".join(limits)
+        self.walk(block.ops, guards)
 
     def access(self, op: Operation, guards: tuple[str, ...] = ()) -> bool:
         """Record a load, store or atomic update of an element; false for anything else."""
@@ -213,74 +179,6 @@ def _vector_length(op: Operation) -> int:
                 length *= size
             return length
     return 1
-
-
-KERNEL_SYMBOL = re.compile(r"s\w*")
-HOST_SYMBOL = re.compile(r"[smu]\w*")
-"""Names of numbers that do not change while the body (the host function) runs."""
-
-
-def integer_set(
-    elements: Sequence[str], rank: int, expressions: Expressions, is_symbol: re.Pattern[str]
-) -> isl.Set:
-    """
-    The elements e0, e1, ... that satisfy constraints. Names that match `is_symbol` are parameters
-    of the set; the others take any value that their definitions allow.
-    """
-    dims = [f"e{d}" for d in range(rank)]
-    symbols, condition = _condition(elements, dims, expressions, is_symbol)
-    return isl.Set(f"[{', '.join(symbols)}] -> {{ [{', '.join(dims)}] : {condition} }}")
-
-
-def symbols_of(set: isl.Set) -> list[str]:
-    """The names of the parameters of a set, in order."""
-    count = set.dim(isl.dim_type.param)
-    return [set.get_dim_name(isl.dim_type.param, i) or "" for i in range(count)]
-
-
-def integer_map(
-    sources: Sequence[str], results: Sequence[str], expressions: Expressions
-) -> isl.Map:
-    """The map from names `sources` to expressions of them and of symbols of the host."""
-    targets = [f"e{d}" for d in range(len(results))]
-    equations = [f"{t} = {r}" for t, r in zip(targets, results, strict=True)]
-    dims = [*sources, *targets]
-    symbols, condition = _condition(equations, dims, expressions, HOST_SYMBOL)
-    space = f"[{', '.join(sources)}] -> [{', '.join(targets)}]"
-    return isl.Map(f"[{', '.join(symbols)}] -> {{ {space} : {condition} }}")
-
-
-def _condition(
-    elements: Sequence[str],
-    dims: Sequence[str],
-    expressions: Expressions,
-    is_symbol: re.Pattern[str],
-) -> tuple[list[str], str]:
-    """The symbols of constraints, and the constraints with the definitions of all they use."""
-    constraints = list(elements)
-    used: set[str] = set()
-    work = list(_names(constraints))
-    while work:  # only what is used: another loop's bounds may hold for no value at all
-        name = work.pop()
-        if name not in used and name not in dims:
-            used.add(name)
-            definition = expressions.definitions.get(name)
-            if definition is not None:
-                constraints.append(definition)
-                work += _names([definition])
-    symbols = sorted(n for n in used if is_symbol.fullmatch(n))
-    variables = sorted(used - set(symbols))
-    condition = " and ".join(constraints) or "1 = 1"
-    if variables:
-        condition = f"exists ({', '.join(variables)} : {condition})"
-    return symbols, condition
-
-
-def _names(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        for name in _NAME.findall(text):
-            if name not in _WORDS:
-                yield name
 
 
 def ids_of(kernel: gpu.FuncOp, expressions: Expressions) -> None:

@@ -224,7 +224,7 @@ class _Walk:
     def _earlier_entries(self, op: Operation, number: int, loop: Operation) -> Iterator[Entry]:
         for access in self.accesses.accesses(op):
             if not self._is_new_each_time(access.root, loop):
-                region = earlier_iterations(access.region, loop, self.accesses)
+                region = earlier_iterations(access.region, loop, self.accesses.host)
                 if region is not None:
                     yield Entry(number, replace(access, region=region))
 
@@ -232,7 +232,7 @@ class _Walk:
         entry.state = State.GONE
         if self._is_new_each_time(entry.access.root, loop):
             return
-        region = all_iterations(entry.access.region, loop, self.accesses)
+        region = all_iterations(entry.access.region, loop, self.accesses.host)
         if region is not None:
             self._add(Entry(entry.number, replace(entry.access, region=region)))
 
@@ -297,7 +297,9 @@ class _Walk:
 
     def _any_time(self, access: Access, graph: BlockGraph) -> Access:
         """What `access` can be at any of its executions."""
-        region = without(access.region, self.accesses, lambda v: v is None or _repeats(v, graph))
+        region = without(
+            access.region, self.accesses.host, lambda v: v is None or _repeats(v, graph)
+        )
         return replace(access, region=region)
 
     def _is_new_each_time(self, root: Root, loop: Operation) -> bool:

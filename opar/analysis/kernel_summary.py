@@ -11,8 +11,9 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from opar.analysis.access import Access, AccessKind
 from opar.analysis.aliasing import AliasAnalysis, Root, RootKind
-from opar.analysis.body import KERNEL_SYMBOL, Body, ids_of, integer_set
+from opar.analysis.body import Body, ids_of
 from opar.analysis.imprecision import Imprecision
+from opar.analysis.integer_sets import KERNEL_SYMBOL, integer_set
 from opar.analysis.symbolic import Expressions
 from opar.analysis.values import is_memref
 from opar.dialects import gpu

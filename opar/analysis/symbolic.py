@@ -35,6 +35,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from opar.analysis.arithmetic import add, ceil, floor, mod, mul, number, wrapped
 from opar.dialects import affine, gpu, memref
 from opar.dialects.arith import IndexCastUIOp
 from opar.dialects.memref.layouts import Strided, strided
@@ -80,7 +81,7 @@ class Expressions:
         if found is None:
             return self.unknown(value)
         known = number(found)
-        return found if known is None else str(_wrapped(known, _width(value)))
+        return found if known is None else str(wrapped(known, _width(value)))
 
     def _understood(self, op: Operation, value: OpResult) -> str | None:
         match op:
@@ -247,14 +248,8 @@ class Expressions:
     def _where(self, condition: str, value: str) -> str:
         """`value` where `condition` holds, else anything."""
         name = self.new()
-        self.definitions[name] = f"{name} = {value}"
-        self.only_where(name, condition)
+        self.definitions[name] = f"(({condition} and {name} = {value}) or not ({condition}))"
         return name
-
-    def only_where(self, name: str, condition: str) -> None:
-        """Let the definition of `name` count only where `condition` holds."""
-        found = self.definitions[name]
-        self.definitions[name] = f"(({condition} and {found}) or not ({condition}))"
 
     def _extreme(self, values: Sequence[str], least: bool) -> str:
         numbers = [number(v) for v in values]
@@ -350,62 +345,27 @@ class Expressions:
         return text if holds else f"(not {text})"
 
 
+class HostExpressions(Expressions):
+    """Expressions for the values of a host function: what is not understood has one name."""
+
+    def __init__(self) -> None:
+        super().__init__(self._symbol)
+        self._named: dict[str, SSAValue] = {}
+
+    def named(self, name: str) -> SSAValue | None:
+        """The value that a symbol stands for; None if it is no value."""
+        return self._named.get(name)
+
+    def _symbol(self, value: SSAValue) -> str:
+        name = f"s{len(self._named)}"
+        self._named[name] = value
+        return name
+
+
 def _width(value: SSAValue) -> int:
     """The bits of an integer; an index counts as 64."""
     return value.type.width.data if isinstance(value.type, IntegerType) else 64
 
 
-def _wrapped(value: int, width: int) -> int:
-    """The signed number that the lowest bits of `value` are."""
-    limit = 1 << (width - 1)
-    return (value + limit) % (2 * limit) - limit
-
-
 def _layout(value: SSAValue) -> Strided | None:
     return strided(value.type) if isinstance(value.type, MemRefType) else None
-
-
-def number(text: str) -> int | None:
-    """The number that an expression is, if it is one."""
-    try:
-        return int(text)
-    except ValueError:
-        return None
-
-
-def add(a: str, b: str) -> str:
-    """a + b."""
-    x, y = number(a), number(b)
-    if x is not None and y is not None:
-        return str(x + y)
-    if x == 0:
-        return b
-    return a if y == 0 else f"({a} + {b})"
-
-
-def mul(a: str, b: str) -> str:
-    """a * b, of which one is a number."""
-    x, y = number(a), number(b)
-    if x is not None and y is not None:
-        return str(x * y)
-    if x is None:
-        a, b = b, a
-    return b if a == "1" else f"({a} * {b})"
-
-
-def floor(a: str, divisor: int) -> str:
-    """a / divisor, rounded down."""
-    x = number(a)
-    return str(x // divisor) if x is not None else f"floor(({a}) / {divisor})"
-
-
-def ceil(a: str, divisor: int) -> str:
-    """a / divisor, rounded up."""
-    x = number(a)
-    return str(-(-x // divisor)) if x is not None else f"floor((({a}) + {divisor - 1}) / {divisor})"
-
-
-def mod(a: str, divisor: int) -> str:
-    """The remainder of `floor`."""
-    x = number(a)
-    return str(x % divisor) if x is not None else f"(({a}) mod {divisor})"

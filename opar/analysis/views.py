@@ -16,8 +16,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from opar.analysis.arithmetic import add, floor, mod, mul, number
 from opar.analysis.sources import VIEWS
-from opar.analysis.symbolic import Expressions, add, floor, mod, mul, number
+from opar.analysis.symbolic import Expressions
 from opar.dialects import memref
 
 

@@ -167,4 +167,30 @@ func.func @global() {
   call @print_global() : () -> ()
   return
 }
+
+// What the loops of a called function touch lies within their bounds.
+func.func private @odd_first_half(%a: memref<8xf32>) {
+  %v = arith.constant 1.0 : f32
+  affine.for %i = 1 to 4 step 2 {
+    affine.store %v, %a[%i] : memref<8xf32>
+  }
+  affine.parallel (%i) = (1) to (4) step (2) {
+    affine.store %v, %a[%i] : memref<8xf32>
+  }
+  return
+}
+// CHECK-LABEL: func.func @loops_of_a_call
+// CHECK: %[[A:[0-9a-z_]+]] = gpu.launch_func async @k::@set_one
+// CHECK-NOT: gpu.wait
+// CHECK: call @odd_first_half
+// CHECK: gpu.launch_func async @k::@set_one
+func.func @loops_of_a_call(%a: memref<8xf32>) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  gpu.launch_func @k::@set_one blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<8xf32>, %c2 : index)
+  call @odd_first_half(%a) : (memref<8xf32>) -> ()
+  gpu.launch_func @k::@set_one blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<8xf32>, %c4 : index)
+  return
+}
 }
