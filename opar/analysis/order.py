@@ -58,12 +58,14 @@ class Order:
         """Find the waits in a block or in BLOCKS, and in the structures in them."""
         if isinstance(scope, Block):
             self.block(scope)
+            self._await_inner()
             return
         facts = self.of_blocks = BlockOrder(scope, self.found, self.flow)
         changed = True
         while changed:
             changed = [self._block_again(block, facts) for block in scope.blocks]
             changed = any(changed) and any(map(facts.graph.repeats, scope.blocks))
+        self._await_inner()
 
     def _block_again(self, block: Block, facts: BlockOrder) -> bool:
         """Go through one block of several; whether that told anything new."""
@@ -329,6 +331,25 @@ class Order:
             parts = {b: found if encloses(b, apart) else 0 for b in around.blocks}
             found = self.implied.behind(around, parts)
         return found
+
+    def _await_inner(self) -> None:
+        """
+        Where the host awaits an `async.execute` for a step of the host that lies in another one in
+        it, the outer one awaits the inner one.
+        """
+        for op, nodes in list(self.needed.items()):
+            for node in (self.found.nodes[n] for n in nodes if not self.has_token(n)):
+                inner: Operation | None = None
+                for structure in self.flow.enclosing(node.op):
+                    if structure.op.is_ancestor(op):
+                        break
+                    if structure.shape is not Shape.EXECUTE:
+                        continue
+                    end = structure.blocks[0].last_op
+                    if inner is not None and end is not None:
+                        found = self.needed.get(end, [])
+                        self.needed[end] = list(dict.fromkeys([*found, self.found.number[node.op]]))
+                    inner = structure.op
 
     def _await(self, op: Operation) -> None:
         """Note what `op` awaits, or starts after."""

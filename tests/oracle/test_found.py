@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from xdsl.dialects import func
 
 import opar
@@ -119,3 +120,48 @@ func.func @f(%k: i32, %a: {LINE} {{llvm.noalias}}, %b: {LINE} {{llvm.noalias}}) 
   return
 }}"""
     check(text, 7)
+
+
+@pytest.mark.parametrize("inside", ["", "scf.if %c"])
+def test_a_host_store_in_two_executes_that_nobody_awaits(inside: str) -> None:
+    text = f"""
+func.func @f(%c: i1, %k: i32, %a: {LINE} {{llvm.noalias}}, %b: {LINE} {{llvm.noalias}}) {{
+  %i = arith.constant 5 : index
+  %b0 = gpu.alloc () : {LINE}
+  %outer = async.execute {{
+    {inside or "scf.execute_region"} {{
+      %inner = async.execute {{
+        memref.store %k, %a[%i] : {LINE}
+        memref.store %k, %b0[%i] : {LINE}
+        async.yield
+      }}
+      scf.yield
+    }}
+    async.yield
+  }}
+  gpu.memcpy %b, %a : {LINE}, {LINE}
+  gpu.memset %b0, %k : {LINE}, i32
+  return
+}}"""
+    check(text, 1, 7)
+    check(text, 0, 7)
+
+
+def test_a_host_store_in_two_executes_of_an_iteration() -> None:
+    text = f"""
+func.func @f(%n: index, %k: i32, %a: {LINE} {{llvm.noalias}}, %b: {LINE} {{llvm.noalias}}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {{
+    gpu.memcpy %b, %a : {LINE}, {LINE}
+    %outer = async.execute {{
+      %inner = async.execute {{
+        memref.store %k, %a[%i] : {LINE}
+        async.yield
+      }}
+      async.yield
+    }}
+  }}
+  return
+}}"""
+    check(text, 3, 7)
