@@ -36,11 +36,12 @@ from opar.analysis.body import Body
 from opar.analysis.imprecision import Imprecision
 from opar.analysis.integer_sets import HOST_SYMBOL, integer_map, integer_set, symbols_of
 from opar.analysis.iterations import without
-from opar.analysis.kernel_summary import KernelAccess, KernelSummary, summarise
+from opar.analysis.kernel_summary import KernelAccess, KernelSummaries
 from opar.analysis.region import WHOLE, Region, box_region, region_of
 from opar.analysis.sizes import known_sizes
 from opar.analysis.sources import holds_memref
-from opar.analysis.symbolic import HostExpressions
+from opar.analysis.symbolic import HostExpressions, number
+from opar.analysis.symbolic_set import SymbolicSet
 from opar.analysis.values import is_memref, is_within
 from opar.analysis.views import coordinates
 from opar.dialects import gpu, memref
@@ -63,12 +64,6 @@ _PRINTED = Access(OUTPUT, AccessKind.WRITE)
 _EVERYTHING = (Access(UNKNOWN, AccessKind.WRITE), _PRINTED)
 
 
-Constants = tuple[tuple[int, int], ...]
-"""Parameters of a kernel, by number, that are known, and what they are."""
-
-_MOST_SUMMARIES = 64
-"""How many summaries of one kernel are made for numbers that launches pass."""
-
 COMMUTING_ATOMICS = "opar.commuting_atomics"
 """On a module: its tokens let atomic updates of one operator change places."""
 
@@ -84,9 +79,13 @@ class AccessAnalysis:
     commuting_atomics: bool = False
     imprecision: Imprecision = field(default_factory=Imprecision)
     _functions: dict[func.FuncOp, tuple[Access, ...]] = field(default_factory=dict)
-    _kernels: dict[gpu.FuncOp, dict[Constants, KernelSummary]] = field(default_factory=dict)
     _regions: dict[object, Region | None] = field(default_factory=dict)
     host: HostExpressions = field(default_factory=HostExpressions)
+
+    def __post_init__(self) -> None:
+        self.kernels = KernelSummaries(
+            self.aliases, self.accesses, self.commuting_atomics, self.imprecision
+        )
 
     def accesses(self, op: Operation) -> tuple[Access, ...]:
         """The accesses of `op` and of all operations in its regions, without repeats."""
@@ -102,37 +101,7 @@ class AccessAnalysis:
 
     def kernel_accesses(self, kernel: gpu.FuncOp) -> tuple[KernelAccess, ...]:
         """What `kernel` does to its parameters."""
-        return self._summary(kernel, {}).accesses
-
-    def _summary(self, kernel: gpu.FuncOp, constants: Mapping[int, int]) -> KernelSummary:
-        """What `kernel` does where some parameters are the numbers `constants`."""
-        known = self._kernels.setdefault(kernel, {})
-        key = tuple(sorted(constants.items()))
-        if key not in known:
-            if len(known) == _MOST_SUMMARIES:
-                return known[()]
-            known[key] = summarise(
-                kernel,
-                self.aliases,
-                self.accesses,
-                self.commuting_atomics,
-                self.imprecision,
-                constants,
-            )
-        return known[key]
-
-    def _launched_summary(self, op: gpu.LaunchFuncOp, kernel: gpu.FuncOp) -> KernelSummary:
-        """What a launch does: where a parameter is a factor or step, it counts which number."""
-        summary = self._summary(kernel, {})
-        constants: dict[int, int] = {}
-        while summary.wanted:
-            found = {i: self.host.constant(op.kernel_operands[i]) for i in summary.wanted}
-            new = {i: n for i, n in found.items() if n is not None and i not in constants}
-            if not new:
-                break
-            constants |= new
-            summary = self._summary(kernel, constants)
-        return summary
+        return self.kernels.of(kernel).accesses
 
     # Launches
 
@@ -146,14 +115,16 @@ class AccessAnalysis:
                         yield Access(root, AccessKind.READ)
                         yield Access(root, AccessKind.WRITE)
             return
-        for touched in self._launched_summary(op, kernel).accesses:
+        operands = tuple(op.kernel_operands)
+        summary = self.kernels.launched(kernel, lambda i: self.host.constant(operands[i]))
+        for touched in summary.accesses:
             if touched.root is not None:
                 yield Access(touched.root, touched.kind, operator=touched.operator)
                 continue
-            operand = op.kernel_operands[touched.index]
+            operand = operands[touched.index]
             roots = self.aliases.roots(operand)
             if len(roots) == 1:
-                region = self._launched_region(op, touched)
+                region = self._launched_region(op, touched.set, operand, operands)
                 if region is WHOLE and not self.aliases.is_root(operand):
                     self.imprecision.view(op, operand)
             else:
@@ -163,36 +134,54 @@ class AccessAnalysis:
                 for root in roots:
                     yield Access(root, touched.kind, region, touched.operator)
 
-    def _launched_region(self, op: gpu.LaunchFuncOp, touched: KernelAccess) -> Region | None:
+    def _launched_region(
+        self,
+        op: gpu.LaunchFuncOp,
+        set: SymbolicSet | None,
+        operand: SSAValue,
+        operands: Sequence[SSAValue],
+    ) -> Region | None:
         """The elements of the root that one launch touches; None for no element at all."""
-        operand = op.kernel_operands[touched.index]
-        if touched.set is None:
+        if set is None:
             return self._view_region(operand)
-        numbers = self._launch_numbers(op, touched.set)
+        numbers = tuple(self._launch_number(op, name, operands) for name in set.symbols)
         # Operands that are no views share a region: its coordinates are those of any root.
         view = None if self.aliases.is_root(operand) else operand
-        key = touched, tuple(sorted(numbers.items())), view
+        key = set, numbers, view
         if key not in self._regions:
-            self._regions[key] = self._through_views(
-                self._instantiated(touched.set, numbers), operand
-            )
+            known = [n for text in numbers if (n := number(text)) is not None]
+            if view is None and set.is_box and len(known) == len(numbers):
+                self._regions[key] = set.at(known)
+            else:
+                named = dict(zip(set.symbols, numbers, strict=True))
+                self._regions[key] = self._through_views(
+                    self._instantiated(set.set, named), operand
+                )
         return self._regions[key]
 
-    def _launch_numbers(self, op: gpu.LaunchFuncOp, set: isl.Set) -> dict[str, str]:
-        """The expressions of the launch for the symbols of a kernel's set."""
-        values = {"sb": op.block_size, "sg": op.grid_size, "sa": op.kernel_operands}
-        return {name: self.host.of(values[name[:2]][int(name[2:])]) for name in symbols_of(set)}
+    def _launch_number(
+        self, op: gpu.LaunchFuncOp, symbol: str, operands: Sequence[SSAValue]
+    ) -> str:
+        """The expression of the launch for a symbol of a kernel's set."""
+        match symbol[:2]:
+            case "sa":
+                values = operands
+            case "sb":
+                values = op.block_size
+            case _:
+                values = op.grid_size
+        return self.host.of(values[int(symbol[2:])])
 
-    def _instantiated(self, set: isl.Set, numbers: dict[str, str]) -> isl.Set:
-        """A kernel's set with the numbers of one launch for its symbols."""
+    def _instantiated(self, set: isl.Set, numbers: Mapping[str, str]) -> isl.Set:
+        """A set with numbers for its symbols."""
         for name, text in numbers.items():
-            if text.lstrip("-").isdigit():
-                position = set.find_dim_by_name(isl.dim_type.param, name)
-                set = set.fix_val(isl.dim_type.param, position, isl.Val(int(text)))
+            position = set.find_dim_by_name(isl.dim_type.param, name)
+            if (value := number(text)) is not None:
+                set = set.fix_val(isl.dim_type.param, position, isl.Val(value))
             else:
                 equation = integer_set([f"{name} = {text}"], 0, self.host, HOST_SYMBOL)
                 set = set.intersect_params(equation.params())
-            position = set.find_dim_by_name(isl.dim_type.param, name)
+                position = set.find_dim_by_name(isl.dim_type.param, name)
             set = set.project_out(isl.dim_type.param, position, 1)
         return set
 

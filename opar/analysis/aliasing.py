@@ -131,10 +131,10 @@ class AliasAnalysis:
 
     def is_root(self, value: SSAValue) -> bool:
         """Whether `value` is a root itself: the memory that an argument or allocation names."""
-        sources = self._sources(value)
-        if len(sources) != 1 or not isinstance(sources[0], Root):
-            return False
-        return sources[0].value is value and sources[0].kind is not RootKind.UNKNOWN
+        roots = self.roots(value)
+        return len(roots) == 1 and all(
+            root.value is value and root.kind is not RootKind.UNKNOWN for root in roots
+        )
 
     def may_alias(self, a: SSAValue, b: SSAValue) -> bool:
         """Whether any element of `a` can be an element of `b`."""

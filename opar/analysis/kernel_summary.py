@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import islpy as isl
 from xdsl.dialects.builtin import MemRefType
@@ -15,6 +15,7 @@ from opar.analysis.body import Body, ids_of
 from opar.analysis.imprecision import Imprecision
 from opar.analysis.integer_sets import KERNEL_SYMBOL, integer_set
 from opar.analysis.symbolic import Expressions
+from opar.analysis.symbolic_set import SymbolicSet
 from opar.analysis.values import is_memref
 from opar.dialects import gpu
 
@@ -29,7 +30,7 @@ class KernelAccess:
 
     index: int
     kind: AccessKind
-    set: isl.Set | None
+    set: SymbolicSet | None
     root: Root | None = None
     operator: str | None = None
 
@@ -40,6 +41,52 @@ class KernelSummary:
 
     accesses: tuple[KernelAccess, ...]
     wanted: frozenset[int]
+
+
+Constants = tuple[tuple[int, int], ...]
+"""Parameters of a kernel, by number, that are known, and what they are."""
+
+_MOST_SUMMARIES = 64
+"""How many summaries of one kernel are made for numbers that launches pass."""
+
+
+@dataclass
+class KernelSummaries:
+    """Summaries of kernels, each made once; the fields are those of `summarise`."""
+
+    aliases: AliasAnalysis
+    accesses: Callable[[Operation], Iterable[Access]]
+    commuting: bool
+    imprecision: Imprecision
+    _known: dict[gpu.FuncOp, dict[Constants, KernelSummary]] = field(default_factory=dict)
+
+    def of(self, kernel: gpu.FuncOp, constants: Mapping[int, int] | None = None) -> KernelSummary:
+        """What `kernel` does where some parameters are the numbers `constants`."""
+        known = self._known.setdefault(kernel, {})
+        key = tuple(sorted((constants or {}).items()))
+        if key not in known:
+            if len(known) == _MOST_SUMMARIES:
+                return known[()]
+            known[key] = summarise(
+                kernel, self.aliases, self.accesses, self.commuting, self.imprecision, dict(key)
+            )
+        return known[key]
+
+    def launched(self, kernel: gpu.FuncOp, constant: Callable[[int], int | None]) -> KernelSummary:
+        """
+        What a launch does that passes `constant(i)`, if that is known, for parameter i: where a
+        parameter is a factor or step, it counts which number.
+        """
+        summary = self.of(kernel)
+        constants: dict[int, int] = {}
+        while summary.wanted:
+            found = {i: constant(i) for i in summary.wanted}
+            new = {i: n for i, n in found.items() if n is not None and i not in constants}
+            if not new:
+                break
+            constants |= new
+            summary = self.of(kernel, constants)
+        return summary
 
 
 Way = tuple[AccessKind, str | None]
@@ -114,8 +161,11 @@ def summarise(
             if access.root.kind in (RootKind.PARAMETER, RootKind.UNKNOWN):
                 where = "memory" if access.root.kind is RootKind.UNKNOWN else str(access.root)
                 imprecision.note(op, f"any element of {where} may be meant")
+    known: list[SymbolicSet] = []
     found = [
-        KernelAccess(index, kind, set_, operator=operator)
+        KernelAccess(
+            index, kind, _shared(set_, known) if set_ is not None else None, operator=operator
+        )
         for (index, (kind, operator)), set_ in sets.items()
     ]
     for root, (kind, operator) in others:
@@ -131,3 +181,12 @@ def summarise(
         if isinstance(parameter, BlockArgument) and f"sa{parameter.index}" in expressions.factors
     }
     return KernelSummary(tuple(found), frozenset(wanted))
+
+
+def _shared(set: isl.Set, known: list[SymbolicSet]) -> SymbolicSet:
+    """One of `known` for each set: what is read is often what is written."""
+    for other in known:
+        if other.set.plain_is_equal(set):
+            return other
+    known.append(SymbolicSet(set))
+    return known[-1]

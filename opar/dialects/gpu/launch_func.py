@@ -68,7 +68,8 @@ def _lookup(table: Operation, name: str) -> Operation | None:
     if (
         found is None
         or found.parent_op() is not table
-        or found.get_attr_or_prop("sym_name") != StringAttr(name)
+        or not isinstance(symbol := found.get_attr_or_prop("sym_name"), StringAttr)
+        or symbol.data != name
     ):
         known.clear()
         for op in table.regions[0].blocks[0].ops:
@@ -203,12 +204,18 @@ class LaunchFuncOp(AsyncOp):
     @property
     def grid_size(self) -> Dim3:
         """Blocks along x, y, z."""
-        return self.grid_size_x, self.grid_size_y, self.grid_size_z
+        return self._sizes(0)
 
     @property
     def block_size(self) -> Dim3:
         """Threads of a block along x, y, z."""
-        return self.block_size_x, self.block_size_y, self.block_size_z
+        return self._sizes(3)
+
+    def _sizes(self, first: int) -> Dim3:
+        """Three of the operands behind the tokens, whose number has to be decoded."""
+        start = len(self.async_dependencies) + first
+        x, y, z = self.operands[start : start + 3]
+        return x, y, z
 
     @property
     def cluster_size(self) -> Dim3 | None:
