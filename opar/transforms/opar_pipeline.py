@@ -32,7 +32,8 @@ class OparPipelinePass(ModulePass):
         gpu-assign-streams
 
     Options: `target` (`cuda` or `cpu`); `assume-noalias-args` and `commuting-atomics` as for
-    `gpu-async-dataflow`; `vector-bits` as for `convert-affine-parallel-to-gpu`.
+    `gpu-async-dataflow`; `vector-bits` as for `convert-affine-parallel-to-gpu`; `manage-buffers`
+    runs `gpu-manage-buffers` for the CPU too, whose memory then stands for that of a GPU.
     """
 
     name = "opar-pipeline"
@@ -41,6 +42,7 @@ class OparPipelinePass(ModulePass):
     assume_noalias_args: bool = False
     vector_bits: int = 512
     commuting_atomics: bool = False
+    manage_buffers: bool = False
 
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes that this one runs, in order."""
@@ -49,13 +51,14 @@ class OparPipelinePass(ModulePass):
                 f"opar-pipeline: target '{self.target}' is none of {', '.join(TARGETS)}"
             )
         noalias = self.assume_noalias_args
+        is_managed = self.manage_buffers or self.target == "cuda"
         return (
             AffineParallelizePass(assume_noalias_args=noalias),
             ConvertAffineParallelToGpuPass(target=self.target, vector_bits=self.vector_bits),
             GpuKernelOutliningPass(),
             UnrollHostLoopsPass(),
             GpuInferNoaliasPass(assume_noalias_args=noalias),
-            *([GpuManageBuffersPass(assume_noalias_args=noalias)] if self.target == "cuda" else []),
+            *([GpuManageBuffersPass(assume_noalias_args=noalias)] if is_managed else []),
             GpuAsyncDataflowPass(
                 assume_noalias_args=noalias, commuting_atomics=self.commuting_atomics
             ),

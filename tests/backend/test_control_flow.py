@@ -13,8 +13,28 @@ from opar.errors import ArgumentError, UnsupportedError
 GENERATOR = np.random.default_rng()
 
 
+MANAGED = "opar-pipeline{target=cpu assume-noalias-args=true manage-buffers=true}"
+
+mode = "cpu"
+
+
+@pytest.fixture(
+    autouse=True,
+    params=["cpu", "managed", "seeded", pytest.param("cuda", marks=pytest.mark.gpu)],
+)
+def set_mode(request: pytest.FixtureRequest) -> None:
+    """Each test runs on the CPU, with memory of its own for launches too, and on a GPU."""
+    global mode
+    mode = request.param
+
+
 def run(text: str, *arguments: Any, **options: Any) -> Any:
-    return opar.compile(text, device="cpu", use_cache=False, **options)(*arguments)
+    options = {"device": "cuda" if mode == "cuda" else "cpu", "use_cache": False} | options
+    if mode in ("managed", "seeded"):
+        options.setdefault("pipeline", MANAGED)
+    if mode == "seeded":
+        options["schedule_seed"] = int(GENERATOR.integers(1000))
+    return opar.compile(text, **options)(*arguments)
 
 
 def scale(a: str, factor: str, size: str = "?", op: str = "mulf", dim: str = "%n") -> str:

@@ -15,7 +15,7 @@ from opar.analysis.dataflow import Dependences
 from opar.analysis.order import Order
 from opar.dialects import affine, async_, gpu, scf
 from opar.errors import at
-from opar.transforms.tokens.extend import else_block, extended
+from opar.transforms.extend import else_block, extended
 from opar.transforms.tokens.slots import Plan, Slot, crosses
 
 REMARKS = logging.getLogger("opar.remarks")

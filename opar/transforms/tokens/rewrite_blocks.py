@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from xdsl.dialects import cf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from opar.analysis.block_graph import jumps, successors
 from opar.analysis.control_flow import Structure
 from opar.dialects import gpu
+from opar.transforms.extend import with_arguments
 from opar.transforms.tokens.rewrite import TokenRewriter
 
 
@@ -57,35 +55,6 @@ def rewrite_blocks(rewriter: TokenRewriter, scope: Structure) -> None:
             ]
             for following in successors(block)
         }
-        block.insert_op_before(with_arguments(end, passed), end)
+        more = [passed[following] for following, _ in jumps(block)]
+        block.insert_op_before(with_arguments(end, more), end)
         block.erase_op(end)
-
-
-def with_arguments(op: Operation, passed: Mapping[Block, Sequence[SSAValue]]) -> Operation:
-    """A jump like `op` that also passes `passed` to the blocks that it goes to."""
-    match op:
-        case cf.BranchOp():
-            new = cf.BranchOp(op.successor, *op.arguments, *passed[op.successor])
-        case cf.ConditionalBranchOp():
-            new = cf.ConditionalBranchOp(
-                op.cond,
-                op.then_block,
-                [*op.then_arguments, *passed[op.then_block]],
-                op.else_block,
-                [*op.else_arguments, *passed[op.else_block]],
-            )
-        case cf.SwitchOp():
-            pairs = zip(op.case_blocks, op.case_operand, strict=True)
-            new = cf.SwitchOp(
-                op.flag,
-                op.default_block,
-                [*op.default_operands, *passed[op.default_block]],
-                op.case_values,
-                op.case_blocks,
-                [[*operands, *passed[block]] for block, operands in pairs],
-            )
-        case _:
-            raise AssertionError(f"{op.name} is no jump")
-    new.attributes |= op.attributes
-    new.location = op.location
-    return new

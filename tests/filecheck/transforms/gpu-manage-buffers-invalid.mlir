@@ -1,4 +1,4 @@
-// RUN: opar-opt -p gpu-manage-buffers --verify-diagnostics --split-input-file %s | filecheck %s
+// RUN: opar-opt -p gpu-manage-buffers --verify-diagnostics --split-input-file --allow-unregistered-dialect %s | filecheck %s
 
 module attributes {gpu.container_module} {
   gpu.module @k {
@@ -6,10 +6,12 @@ module attributes {gpu.container_module} {
       gpu.return
     }
   }
-  func.func @unknown(%c: i1, %a: memref<4xf32>, %b: memref<4xf32>) {
+  func.func private @somewhere() -> memref<4xf32>
+  func.func @unknown(%c: i1, %a: memref<4xf32>) {
     %c1 = arith.constant 1 : index
+    %b = call @somewhere() : () -> memref<4xf32>
     %s = arith.select %c, %a, %b : memref<4xf32>
-    // CHECK: gpu-manage-buffers-invalid.mlir:{{.*}}: 'gpu.launch_func': cannot tell which buffer operand #0 of the kernel is; pass one allocation or argument
+    // CHECK: gpu-manage-buffers-invalid.mlir:{{.*}}: 'gpu.launch_func': cannot tell which buffer of the GPU %b is; pass an allocation or argument
     gpu.launch_func @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%s : memref<4xf32>)
     return
   }
@@ -25,7 +27,7 @@ module attributes {gpu.container_module} {
   }
   func.func @layout(%a: memref<4xf32, strided<[2]>>) {
     %c1 = arith.constant 1 : index
-    // CHECK: 'gpu.launch_func': a buffer of type memref<4xf32, strided<[2]>> cannot be copied to the GPU: only the identity layout can
+    // CHECK: 'gpu.launch_func': a buffer of type memref<4xf32, strided<[2]>> cannot be copied to the GPU: its elements are not side by side
     gpu.launch_func @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<4xf32, strided<[2]>>)
     return
   }
@@ -55,8 +57,8 @@ module attributes {gpu.container_module} {
   func.func @both(%a: memref<4xf32>, %v: f32) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    // CHECK: 'scf.for': the host and a launch both access %a within this operation; move one of them out
-    scf.for %i = %c0 to %c1 step %c1 {
+    // CHECK: 'scf.parallel': the host and a launch both access %a within this operation; move one of them out
+    scf.parallel (%i) = (%c0) to (%c1) step (%c1) {
       memref.store %v, %a[%i] : memref<4xf32>
       gpu.launch_func @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<4xf32>)
     }
@@ -72,12 +74,53 @@ module attributes {gpu.container_module} {
       gpu.return
     }
   }
-  // CHECK: 'func.func': a function of several blocks is not supported; use structured control flow
-  func.func @blocks(%a: memref<4xf32>) {
+  // CHECK: 'func.func': jumps other than those of cf are not supported
+  func.func @jumps(%a: memref<4xf32>) {
     %c1 = arith.constant 1 : index
-    cf.br ^next
+    "other.jump"()[^next] : () -> ()
   ^next:
     gpu.launch_func @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<4xf32>)
+    return
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @k {
+    gpu.func @f(%a: memref<4xf32>, %b: memref<4xf32>) kernel {
+      gpu.return
+    }
+  }
+  // CHECK: 'func.func': %a and %b may be the same memory, and the GPU would hold it twice; mark one llvm.noalias, or inline the calls that pass it
+  func.func private @same(%a: memref<4xf32>, %b: memref<4xf32>) {
+    %c1 = arith.constant 1 : index
+    gpu.launch_func @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<4xf32>, %b : memref<4xf32>)
+    return
+  }
+  func.func @calls(%a: memref<4xf32>) {
+    call @same(%a, %a) : (memref<4xf32>, memref<4xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @k {
+    gpu.func @f(%a: memref<4xf32>) kernel {
+      gpu.return
+    }
+  }
+  func.func @choice(%c: i1, %a: memref<4xf32>, %b: memref<4xf32>, %v: f32) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = arith.select %c, %a, %b : memref<4xf32>
+    // CHECK: 'scf.parallel': the host and a launch both access one of several buffers within this operation; move one of them out
+    scf.parallel (%i) = (%c0) to (%c1) step (%c1) {
+      memref.store %v, %s[%i] : memref<4xf32>
+      gpu.launch_func @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<4xf32>)
+    }
     return
   }
 }

@@ -1,9 +1,10 @@
-"""Structures with more results than they had."""
+"""Structures with more results than they had, and jumps that pass more."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import cf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -63,6 +64,36 @@ def else_block(op: scf.IfOp | affine.IfOp) -> Block:
         end.location = op.location
         region.add_block(Block([end]))
     return region.block
+
+
+def with_arguments(op: Operation, more: Sequence[Sequence[SSAValue]]) -> Operation:
+    """A jump like `op` that also passes `more`, one sequence for each of its `jumps`, in order."""
+    match op:
+        case cf.BranchOp():
+            new = cf.BranchOp(op.successor, *op.arguments, *more[0])
+        case cf.ConditionalBranchOp():
+            new = cf.ConditionalBranchOp(
+                op.cond,
+                op.then_block,
+                [*op.then_arguments, *more[0]],
+                op.else_block,
+                [*op.else_arguments, *more[1]],
+            )
+        case cf.SwitchOp():
+            cases = zip(op.case_operand, more[1:], strict=True)
+            new = cf.SwitchOp(
+                op.flag,
+                op.default_block,
+                [*op.default_operands, *more[0]],
+                op.case_values,
+                op.case_blocks,
+                [[*operands, *added] for operands, added in cases],
+            )
+        case _:
+            raise AssertionError(f"{op.name} is no jump")
+    new.attributes |= op.attributes
+    new.location = op.location
+    return new
 
 
 def _group(op: Operation, name: str) -> list[SSAValue]:

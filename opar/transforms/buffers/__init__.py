@@ -1,0 +1,1 @@
+"""Memory on the GPU for host memrefs that launches touch."""
