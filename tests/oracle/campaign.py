@@ -12,10 +12,11 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 import opar
 from tests.oracle.checks import missing, not_minimal, replay
 from tests.oracle.control import FUNCTIONS, blocks, structured
-from tests.oracle.interpreter import EndlessLoop, Interpreter, Kernels
+from tests.oracle.interpreter import EndlessLoop, Interpreter
 from tests.oracle.library import LIBRARY
 from tests.oracle.memory import Memory, OutOfBounds, View
 from tests.oracle.programs import straight
+from tests.oracle.recorder import Kernels
 from tests.oracle.shrink import shrunk
 from tests.oracle.statements import Argument, Program, Undefined, build
 from tests.oracle.trace import Trace

@@ -9,18 +9,11 @@ from xdsl.dialects import cf
 from xdsl.ir import Operation, Region, SSAValue
 
 from opar.dialects import affine, async_, scf
+from tests.oracle.buffers import memref_arguments, straight_buffers
 from tests.oracle.library import V
-from tests.oracle.programs import (
-    STRAIGHT,
-    Buffer,
-    Maker,
-    Number,
-    Writer,
-    memref_arguments,
-    some,
-    straight_buffers,
-)
+from tests.oracle.programs import STRAIGHT, some
 from tests.oracle.statements import Argument, Body, Program, Statement, stamped
+from tests.oracle.writer import Buffer, Maker, Number, Writer
 
 
 def condition(w: Writer) -> str:

@@ -7,8 +7,9 @@ from xdsl.dialects import func
 
 import opar
 from tests.oracle.checks import missing
-from tests.oracle.interpreter import Interpreter, Kernels
+from tests.oracle.interpreter import Interpreter
 from tests.oracle.memory import Memory
+from tests.oracle.recorder import Kernels
 
 LINE = "memref<16xi32>"
 

@@ -12,7 +12,7 @@ from opar.dialects import gpu
 from tests.mlir_tools import mlir_opt
 from tests.oracle.campaign import KINDS, campaign, functions, made_small, module_of, run
 from tests.oracle.checks import missing, not_minimal
-from tests.oracle.interpreter import Kernels
+from tests.oracle.recorder import Kernels
 
 CHUNK = 40
 """Programs a test: small enough to be shared out between the cores."""

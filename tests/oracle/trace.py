@@ -70,5 +70,9 @@ class Trace:
     end: Cells = field(default_factory=list)
     returned: tuple[object, ...] = ()
     unfinished: int = 0
+    defined: int = 0
+    """The cells that hold something at the end: neither new nor freed."""
+    undefined: int = 0
+    """The cells that were read although they held nothing, in sequential execution."""
     raced: list[Event] = field(default_factory=list)
     """Launches whose own threads touch each other's elements."""
