@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 
-from tests.oracle.library import TYPES, T, V, W
+from tests.oracle.library import KERNELS, TYPES, T, V, W
 from tests.oracle.statements import Argument
-from tests.oracle.writer import Buffer, Writer
+from tests.oracle.writer import Buffer, Writer, asynchronous, launch_of
+
+FILL = next(k for k in KERNELS if k.name == "fill")
 
 
 def new_buffer(w: Writer) -> None:
@@ -15,50 +17,68 @@ def new_buffer(w: Writer) -> None:
     kind = r.choice("WWTSB" if r.random() < 0.9 else "G")
     alloc = "gpu.alloc" if r.random() < 0.3 else "memref.alloc"
     if kind in "WG":
-        whole(w, w.add(f"{'gpu.alloc' if kind == 'G' else alloc}() : {W}", result="b"), "W")
+        name = w.add(f"{'gpu.alloc' if kind == 'G' else alloc}() : {W}", result="b")
+        whole(w, name, "W", True)
     elif kind == "T":
-        whole(w, w.add(f"{alloc}() : {T}", result="b"), "T")
+        whole(w, w.add(f"{alloc}() : {T}", result="b"), "T", True)
     elif kind == "S":
         size = r.randint(8, 16)
         name = w.add(f"{alloc}({{0}}) : memref<?xi32>", w.number(size), result="b")
         w.owned.append(name)
-        cast_line(w, name, "memref<?xi32>", size, name)
+        define(w, cast_line(w, name, "memref<?xi32>", size, name))
     else:
         name = w.add("memref.alloc() : memref<64xi8>", result="b")
         w.owned.append(name)
+        if w.defined:
+            define(w, _line_of_bytes(w, name, 0, 16))
         for _ in range(r.randint(1, 2)):
             size = r.choice((8, 10, 16))
-            start = w.number(4 * r.randint(0, 16 - size))
-            part = w.add(
-                f"memref.view {{0}}[{{1}}][] : memref<64xi8> to memref<{size}xi32>",
-                name,
-                start,
-                result="p",
-            )
-            cast_line(w, part, f"memref<{size}xi32>", size, name)
+            _line_of_bytes(w, name, 4 * r.randint(0, 16 - size), size)
 
 
-def whole(w: Writer, name: str, kind: str, owned: bool = True) -> None:
-    """A buffer of 16, or of 6 by 6, and views of all of it."""
-    if owned:
+def define(w: Writer, line: Buffer) -> None:
+    """Write to all of a new allocation, which `line` is, where a program has to."""
+    if not w.defined:
+        return
+    if w.random.random() < 0.3:
+        value = w.add(f"arith.constant {w.random.randint(0, 99)} : i32", result="k")
+        asynchronous(w, "gpu.memset", f"{{0}}, {{1}} : {V}, i32", (line.name, value))
+    else:
+        one, count = w.number(1), w.number(line.sizes[0])
+        launch_of(w, FILL, [one, one, count, one], [line.name], [w.number(0)])
+
+
+def whole(w: Writer, name: str, kind: str, new: bool) -> None:
+    """A buffer of 16, or of 6 by 6, and views of all of it; `new`: an allocation."""
+    if new:
         w.owned.append(name)
     if kind == "W":
         w.buffers.append(Buffer(name, "W", (16,), name))
-        cast_line(w, name, W, 16, name)
+        line = cast_line(w, name, W, 16, name)
     else:
         w.buffers.append(Buffer(name, "T", (6, 6), name))
         if w.random.random() < 0.5:
             cast_tile(w, name, T, (6, 6), name)
-        if w.random.random() < 0.5:
-            line = w.add(f"memref.collapse_shape {{0}} [[0, 1]] : {T} into memref<36xi32>", name,
-                         result="l")  # fmt: skip
-            cast_line(w, line, "memref<36xi32>", 36, name)
+        if w.random.random() < 0.5 and not (new and w.defined):
+            return
+        flat = w.add(f"memref.collapse_shape {{0}} [[0, 1]] : {T} into memref<36xi32>", name,
+                     result="l")  # fmt: skip
+        line = cast_line(w, flat, "memref<36xi32>", 36, name)
+    if new:
+        define(w, line)
 
 
-def cast_line(w: Writer, name: str, type: str, size: int, root: str) -> None:
+def _line_of_bytes(w: Writer, name: str, start: int, size: int) -> Buffer:
+    type = f"memref<{size}xi32>"
+    text = f"memref.view {{0}}[{{1}}][] : memref<64xi8> to {type}"
+    return cast_line(w, w.add(text, name, w.number(start), result="p"), type, size, name)
+
+
+def cast_line(w: Writer, name: str, type: str, size: int, root: str) -> Buffer:
     """A 1-D view as one of unknown layout."""
     found = w.add(f"memref.cast {{0}} : {type} to {V}", name, result="v")
     w.buffers.append(Buffer(found, "V", (size,), root))
+    return w.buffers[-1]
 
 
 def cast_tile(w: Writer, name: str, type: str, sizes: tuple[int, int], root: str) -> None:
@@ -160,7 +180,7 @@ def _part_of_tile(w: Writer, source: Buffer) -> None:
         cast_tile(w, tile, type, (m, n), source.root)
 
 
-def straight_buffers(w: Writer) -> None:
+def first_buffers(w: Writer) -> None:
     """A few buffers to begin with."""
     for _ in range(w.random.randint(1, 3)):
         new_buffer(w)
@@ -176,5 +196,5 @@ def memref_arguments(w: Writer, count: int, noalias: bool) -> tuple[Argument, ..
         same = [j for j, other in enumerate(found) if other.sizes == sizes and not other.noalias]
         mine = noalias or w.random.random() < 0.3
         found.append(Argument(name, TYPES[kind], sizes, (i,) if mine else (i, *same), mine))
-        whole(w, name, kind, owned=False)
+        whole(w, name, kind, False)
     return tuple(found)

@@ -9,9 +9,9 @@ from xdsl.dialects import cf
 from xdsl.ir import Operation, Region, SSAValue
 
 from opar.dialects import affine, async_, scf
-from tests.oracle.buffers import memref_arguments, straight_buffers
+from tests.oracle.buffers import first_buffers, memref_arguments
 from tests.oracle.library import V
-from tests.oracle.programs import STRAIGHT, some
+from tests.oracle.programs import DEFINED, STRAIGHT, returned, some
 from tests.oracle.statements import Argument, Body, Program, Statement, stamped
 from tests.oracle.writer import Buffer, Maker, Number, Writer
 
@@ -221,14 +221,15 @@ func.func private @touch(%a: {V}, %b: {V}) {{
 
 
 def _start(generator: random.Random, depth: int) -> tuple[Writer, list[Argument]]:
-    w = Writer(generator, straight=False, depth=depth)
+    defined = generator.random() < DEFINED
+    w = Writer(generator, straight=False, defined=defined, depth=depth)
     arguments = list(memref_arguments(w, generator.randint(0, 3), noalias=False))
     for i in range(2):
         arguments.append(Argument(f"c{i}_", "i1", None, (0, 1)))
         w.conditions.append(f"c{i}_")
     arguments.append(Argument("n_", "index", None, (0, 1, 2, 3)))
     w.numbers.append(Number("n_", 0, 3, affine=True))
-    straight_buffers(w)
+    first_buffers(w)
     return w, arguments
 
 
@@ -237,7 +238,7 @@ def structured(generator: random.Random) -> Program:
     w, arguments = _start(generator, 2)
     some(w, CONTROL, generator.randint(1, 9))
     body = Body(tuple(w.statements), Statement("func.return"))
-    return Program(tuple(arguments), {"entry": body})
+    return Program(tuple(arguments), {"entry": body}, returned(w))
 
 
 def blocks(generator: random.Random) -> Program:
@@ -245,7 +246,7 @@ def blocks(generator: random.Random) -> Program:
     w, arguments = _start(generator, 1)
     count = generator.randint(2, 4)
     some(w, LEAF, generator.randint(1, 4))
-    first = w.statements
+    first, results = w.statements, returned(w)
     bodies: dict[str, Body] = {}
     zero, one = w.number(0), w.number(1)
     limit = w.number(generator.randint(0, 2))
@@ -258,7 +259,7 @@ def blocks(generator: random.Random) -> Program:
         end = _end(inner, number, count, back, i, one, limit)
         bodies[f"b{number}"] = Body(tuple(inner.statements), end, ((i, "index"),))
     start = _branch(generator, w.conditions, ("b1", f"b{min(2, count)}"), zero)
-    return Program(tuple(arguments), {"entry": Body(tuple(first), start), **bodies})
+    return Program(tuple(arguments), {"entry": Body(tuple(first), start), **bodies}, results)
 
 
 def _end(w: Writer, number: int, count: int, back: int, i: str, one: str, limit: str) -> Statement:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
-from tests.oracle.buffers import memref_arguments, new_buffer, new_view, straight_buffers
-from tests.oracle.library import KERNELS, TYPES, KernelSpec
+from tests.oracle.buffers import first_buffers, memref_arguments, new_buffer, new_view
+from tests.oracle.library import KERNELS, TYPES
 from tests.oracle.statements import Body, Program, Statement
-from tests.oracle.writer import Buffer, Maker, Writer
+from tests.oracle.writer import Buffer, Maker, Writer, asynchronous, launch_of
 
 # Operations of the device
 
@@ -29,35 +28,6 @@ def launch(w: Writer) -> None:
                 numbers = [w.within(*n) for n in shape.numbers]
                 launch_of(w, spec, sizes, [b.name for b in chosen], numbers)
                 return
-
-
-def launch_of(
-    w: Writer,
-    spec: KernelSpec,
-    sizes: Sequence[str],
-    memrefs: Sequence[str],
-    numbers: Sequence[str],
-) -> None:
-    """Write a launch; `sizes` are those of the grid and of the block, x and y each."""
-    types = [*(TYPES[k] for k in spec.memrefs), *(["index"] * len(numbers))]
-    one = w.number(1)
-    arguments = ", ".join(f"{{{i + 5}}} : {t}" for i, t in enumerate(types))
-    text = (
-        f"@k::@{spec.name} blocks in ({{0}}, {{1}}, {{4}}) threads in ({{2}}, {{3}}, {{4}}) "
-        f"args({arguments})"
-    )
-    asynchronous(w, "gpu.launch_func", text, [*sizes, one, *memrefs, *numbers])
-
-
-def asynchronous(w: Writer, name: str, rest: str, operands: Sequence[str]) -> None:
-    """An operation of the device; by chance with a token of its own, or behind some."""
-    if w.straight or w.random.random() < 0.8:
-        w.add(f"{name} {rest}", *operands)
-        return
-    given = w.random.sample(w.tokens, min(len(w.tokens), w.random.randint(0, 2)))
-    tokens = ", ".join(f"{{{len(operands) + i}}}" for i in range(len(given)))
-    behind = f" [{tokens}]" if given else ""
-    w.tokens.append(w.add(f"{name} async{behind} {rest}", *operands, *given, result="t"))
 
 
 def memcpy(w: Writer) -> None:
@@ -135,6 +105,9 @@ def free(w: Writer) -> None:
 
 # Programs
 
+DEFINED = 0.8
+"""How many of the programs write to all memory before they read it."""
+
 STRAIGHT: dict[Maker, float] = {
     launch: 12,
     new_view: 2,
@@ -156,9 +129,15 @@ def some(w: Writer, makers: dict[Maker, float], count: int) -> None:
 
 def straight(generator: random.Random) -> Program:
     """A program that `checks.not_minimal` can judge."""
-    w = Writer(generator, straight=True)
+    w = Writer(generator, straight=True, defined=generator.random() < DEFINED)
     arguments = memref_arguments(w, generator.randint(0, 2), noalias=True)
-    straight_buffers(w)
+    first_buffers(w)
     some(w, STRAIGHT, generator.randint(1, 22))
     body = Body(tuple(w.statements), Statement("func.return"))
-    return Program(arguments, {"entry": body}, exact=True)
+    return Program(arguments, {"entry": body}, returned(w), exact=True)
+
+
+def returned(w: Writer) -> tuple[str, ...]:
+    """Names of what a program returns: its own memory, some views, and what it has loaded."""
+    views = [b.name for b in w.buffers if b.kind in "VD"]
+    return (*w.owned, *w.random.sample(views, min(1, len(views))), *w.values)

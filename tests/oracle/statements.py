@@ -56,10 +56,14 @@ class Argument:
 
 @dataclass(frozen=True)
 class Program:
-    """A function: its arguments and blocks by name. `exact`: see `checks.not_minimal`."""
+    """
+    A function: its arguments, blocks by name, and the names of what it returns. `exact`: see
+    `checks.not_minimal`.
+    """
 
     arguments: tuple[Argument, ...] = ()
     blocks: dict[str, Body] = field(default_factory=dict)
+    returned: tuple[str, ...] = ()
     exact: bool = False
 
     def statements(self) -> Iterator[Statement]:
@@ -124,6 +128,7 @@ class Undefined(Exception):
 
 @dataclass
 class _Builder:
+    returned: Sequence[str]
     blocks: dict[str, Block] = field(default_factory=dict)
 
     def body(self, body: Body, names: dict[str, SSAValue], block: Block) -> None:
@@ -136,6 +141,8 @@ class _Builder:
             block.add_op(self.statement(statement, names))
 
     def statement(self, statement: Statement, names: dict[str, SSAValue]) -> Operation:
+        if statement.text == "func.return":  # of what a smaller program still has
+            return func.ReturnOp(*(names[n] for n in self.returned if n in names))
         try:
             operands = [names[n] for n in statement.operands]
         except KeyError as error:
@@ -158,7 +165,7 @@ class _Builder:
 def build(program: Program, name: str) -> func.FuncOp:
     """The function of a program. Raises `Undefined`. What the first block defines all may use."""
     types = [parsed_type(a.type) for a in program.arguments]
-    builder = _Builder()
+    builder = _Builder(program.returned)
     names: dict[str, SSAValue] = {}
     for label, body in program.blocks.items():
         given = () if builder.blocks else types
@@ -171,9 +178,10 @@ def build(program: Program, name: str) -> func.FuncOp:
     for label, body in program.blocks.items():
         builder.body(body, names, builder.blocks[label])
         names = dict(shared)
-    function = func.FuncOp(
-        name, FunctionType.from_lists(types, []), Region(list(builder.blocks.values()))
-    )
+    end = block.last_op
+    assert isinstance(end, func.ReturnOp)
+    type = FunctionType.from_lists(types, [v.type for v in end.operands])
+    function = func.FuncOp(name, type, Region(list(builder.blocks.values())))
     if any(a.noalias for a in program.arguments):
         marks = [{"llvm.noalias": UnitAttr()} if a.noalias else {} for a in program.arguments]
         function.arg_attrs = ArrayAttr(DictionaryAttr(m) for m in marks)

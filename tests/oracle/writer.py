@@ -1,11 +1,12 @@
-"""Writes the statements of random programs, and knows what they have defined."""
+"""Writes the statements of random programs, and knows what they have made so far."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from tests.oracle.library import TYPES, KernelSpec
 from tests.oracle.statements import Statement
 
 Maker = Callable[["Writer"], None]
@@ -35,11 +36,13 @@ class Number:
 class Writer:
     """
     Writes the statements of one block. `depth`: how many more levels of blocks may be in it.
-    `straight`: nothing but what `checks.not_minimal` can judge.
+    `straight`: nothing but what `checks.not_minimal` can judge. `defined`: memory is written to as
+    soon as it is there.
     """
 
     random: random.Random
     straight: bool
+    defined: bool = False
     depth: int = 0
     buffers: list[Buffer] = field(default_factory=list)
     numbers: list[Number] = field(default_factory=list)
@@ -104,3 +107,32 @@ class Writer:
     def of_kind(self, kind: str) -> list[Buffer]:
         """The buffers of a kind."""
         return [b for b in self.buffers if b.kind == kind]
+
+
+def launch_of(
+    w: Writer,
+    spec: KernelSpec,
+    sizes: Sequence[str],
+    memrefs: Sequence[str],
+    numbers: Sequence[str],
+) -> None:
+    """Write a launch; `sizes` are those of the grid and of the block, x and y each."""
+    types = [*(TYPES[k] for k in spec.memrefs), *(["index"] * len(numbers))]
+    one = w.number(1)
+    arguments = ", ".join(f"{{{i + 5}}} : {t}" for i, t in enumerate(types))
+    text = (
+        f"@k::@{spec.name} blocks in ({{0}}, {{1}}, {{4}}) threads in ({{2}}, {{3}}, {{4}}) "
+        f"args({arguments})"
+    )
+    asynchronous(w, "gpu.launch_func", text, [*sizes, one, *memrefs, *numbers])
+
+
+def asynchronous(w: Writer, name: str, rest: str, operands: Sequence[str]) -> None:
+    """An operation of the device; by chance with a token of its own, or behind some."""
+    if w.straight or w.random.random() < 0.8:
+        w.add(f"{name} {rest}", *operands)
+        return
+    given = w.random.sample(w.tokens, min(len(w.tokens), w.random.randint(0, 2)))
+    tokens = ", ".join(f"{{{len(operands) + i}}}" for i in range(len(given)))
+    behind = f" [{tokens}]" if given else ""
+    w.tokens.append(w.add(f"{name} async{behind} {rest}", *operands, *given, result="t"))
