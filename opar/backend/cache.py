@@ -43,6 +43,15 @@ def _toolchain() -> list[object]:
     return [stats, *(version(name) for name in ("xdsl", "llvmlite"))]
 
 
+def code_for(kind: str, arch: str) -> str:
+    """What machine code fits: the GPU `arch`, or this very CPU."""
+    if kind == "cuda":
+        return arch
+    import llvmlite.binding as llvm
+
+    return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+
+
 def load(key: str) -> Any:
     """What is stored under `key`; None where there is nothing, or nothing whole."""
     stored = _with_cache(lambda cache: cache.get(key))

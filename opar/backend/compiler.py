@@ -15,7 +15,7 @@ from opar.analysis.accesses import COMMUTING_ATOMICS, AccessAnalysis
 from opar.analysis.aliasing import AliasAnalysis
 from opar.backend.artifact import Artifact
 from opar.backend.build_schedule import build_schedule
-from opar.backend.device import KernelCode
+from opar.backend.compile_kernels import compile_kernels
 from opar.backend.verify_schedule import SMALL, verify_schedule
 from opar.dialects import gpu
 from opar.dialects.parsing import new_context, parse_module, verify
@@ -29,7 +29,8 @@ class Options:
     How to compile. `kind` is `cuda` or `cpu`; `arch` the GPU's `sm_XX`, or the CPU's name;
     `pipeline` the passes as in `opar-opt -p`, None for `opar-pipeline`; `assume_noalias`: the
     arguments do not overlap where one is written; `verify_schedule`: whether to check the
-    schedule against the data; None checks short ones.
+    schedule against the data; None checks short ones; `use_cache`: whether kernels are kept on
+    disk.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Options:
     pipeline: str | None = None
     assume_noalias: bool = True
     verify_schedule: bool | None = None
+    use_cache: bool = False
 
 
 def compile_text(text: str, name: str, options: Options) -> Artifact:
@@ -54,7 +56,7 @@ def compile_text(text: str, name: str, options: Options) -> Artifact:
     _run_passes(ctx, module, options)
     function = choose_entry(module, entry)
     accesses = AccessAnalysis(AliasAnalysis(options.assume_noalias))
-    names, code = _compile_kernels(module, options)
+    names, code = compile_kernels(module, options.kind, options.arch, options.use_cache)
     lowered = str(module)
     schedule, origins = build_schedule(function, names, accesses)
     wanted = options.verify_schedule
@@ -122,35 +124,3 @@ def _vector_bits() -> int:
     import llvmlite.binding as llvm
 
     return 512 if llvm.get_host_cpu_features().get("avx512f", False) else 256
-
-
-def _compile_kernels(
-    program: builtin.ModuleOp, options: Options
-) -> tuple[dict[str, str], tuple[KernelCode, ...]]:
-    """Compile the gpu.modules that the functions of `program` launch from."""
-    modules: dict[gpu.ModuleOp, None] = {}
-    for op in program.walk():
-        if isinstance(op, gpu.LaunchFuncOp):
-            kernel = SymbolTable.lookup_symbol(op, op.kernel)
-            parent = kernel.parent_op() if kernel is not None else None
-            if isinstance(parent, gpu.ModuleOp):
-                modules[parent] = None
-    names: dict[str, str] = {}
-    code: list[KernelCode] = []
-    for number, module in enumerate(modules):
-        if options.kind == "cuda":
-            from opar.backend.ptx import compile_ptx
-
-            compiled = compile_ptx(module, options.arch)
-            text, kernels = compiled.text, compiled.kernels
-        else:
-            from opar.backend.host_object import compile_host
-
-            compiled = compile_host(module)
-            text, kernels = compiled.object_code, compiled.kernels
-        parameters = {}
-        for symbol, info in kernels.items():
-            names[f"{module.sym_name.data}::{symbol}"] = f"{number}:{info.name}"
-            parameters[info.name] = tuple(p.type for group in info.params for p in group)
-        code.append(KernelCode(text, parameters))
-    return names, tuple(code)

@@ -258,7 +258,8 @@ class Program:
 
     def _compiled(self, assume_noalias: bool) -> Artifact:
         kind = self.device.kind
-        described = (self._text, self._name, self._entry, kind, self._code_for(), self._pipeline)
+        code = cache.code_for(kind, self._arch)
+        described = (self._text, self._name, self._entry, kind, code, self._pipeline)
         key = cache.digest(*described, assume_noalias, self._verify_schedule)
         found = cache.load(key) if self._use_cache else None
         if isinstance(found, Artifact):
@@ -273,16 +274,9 @@ class Program:
             self._pipeline,
             assume_noalias,
             self._verify_schedule,
+            self._use_cache,
         )
         artifact = compile_text(self._text, self._name, options)
         if self._use_cache:
             cache.store(key, artifact)
         return artifact
-
-    def _code_for(self) -> str:
-        """What the machine code fits: the GPU target, or this very CPU."""
-        if self.device.kind == "cuda":
-            return self._arch
-        import llvmlite.binding as llvm
-
-        return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import opar
-from opar.backend import cache
+from opar.backend import cache, host_object
 from opar.errors import ArgumentError, DeviceError, OparError, OptionError, UnsupportedError
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -225,6 +225,48 @@ def test_broken_cache_entries_are_compiled_again(
         program = opar.compile(text, device="cpu")
         assert program() == 7 and not program.from_cache
     assert opar.compile(text, device="cpu").from_cache
+
+
+def test_entries_of_a_module_share_its_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPAR_CACHE_DIR", str(tmp_path))
+    line = "memref<4xi32>"
+    functions = "".join(
+        f"""
+func.func @f{n}(%a: {line}) {{
+  %n = arith.constant {n} : index
+  %one = arith.constant 1 : index
+  gpu.launch_func @k::@store blocks in (%one, %one, %one) threads in (%n, %one, %one)
+      args(%a : {line})
+  return
+}}"""
+        for n in (1, 3)
+    )
+    text = f"""module attributes {{gpu.container_module}} {{
+gpu.module @k {{
+  gpu.func @store(%a: {line}) kernel {{
+    %t = gpu.thread_id x
+    %v = arith.constant 7 : i32
+    memref.store %v, %a[%t] : {line}
+    gpu.return
+  }}
+}}{functions}
+}}"""
+    pipeline = "gpu-async-dataflow,gpu-assign-streams"
+    compiled: list[object] = []
+
+    def count(module: object) -> object:
+        compiled.append(module)
+        return original(module)  # pyright: ignore[reportArgumentType]
+
+    original = host_object.compile_host
+    monkeypatch.setattr(host_object, "compile_host", count)
+    for n in (1, 3):
+        found = np.zeros(4, np.int32)
+        opar.compile(text, f"f{n}", "cpu", pipeline=pipeline)(found)
+        np.testing.assert_array_equal(found, [7] * n + [0] * (4 - n))
+    assert len(compiled) == 1
 
 
 def test_a_cache_that_cannot_be_made_is_named(
