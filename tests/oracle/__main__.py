@@ -1,4 +1,7 @@
-"""`python -m tests.oracle --programs 100000`: the long run of `campaign`, on all cores."""
+"""
+`python -m tests.oracle --programs 100000`: many random programs, on all cores. Their tokens are
+checked; with `--run cpu` or `--run cuda` the programs also run there.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,14 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterator
-from multiprocessing import get_context
+from collections import Counter
 
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from tests.oracle.campaign import BATCH, KINDS, described
+from tests.oracle.pool import all_of, tasks
 
 MOST_SHOWN = 5
-
-
-def _tasks(first: int, programs: int) -> Iterator[tuple[str, range]]:
-    kinds = list(KINDS)
-    for number, start in enumerate(range(0, programs, BATCH)):
-        stop = min(start + BATCH, programs)
-        yield kinds[number % len(kinds)], range(first + start, first + stop)
 
 
 def main() -> int:
@@ -31,10 +26,14 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 40), help="the first")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--run", choices=("cpu", "cuda"), default="", help="run the programs there, too"
+    )
     options = parser.parse_args()
     console = Console()
     console.print(f"seeds from {options.seed}")
     failures = 0
+    counts: Counter[str] = Counter()
     start = time.perf_counter()
     progress = Progress(
         *Progress.get_default_columns()[:2],
@@ -42,16 +41,18 @@ def main() -> int:
         TimeRemainingColumn(),
         console=console,
     )
-    # New processes: a fork would share what isl holds.
-    with progress, get_context("spawn").Pool(options.processes, maxtasksperchild=50) as pool:
+    with progress:
         bar = progress.add_task("programs", total=options.programs)
-        tasks = _tasks(options.seed, options.programs)
-        for done, found in pool.imap_unordered(described, tasks):
+        work = tasks(options.seed, options.programs, options.run)
+        for done, found, became in all_of(work, options.processes, tokens=True):
             progress.advance(bar, done)
             for text in found[: max(0, MOST_SHOWN - failures)]:
                 console.print(text, markup=False, highlight=False, soft_wrap=True)
             failures += len(found)
+            counts += became
     seconds = time.perf_counter() - start
+    for what, count in counts.most_common():
+        console.print(f"{count:8} {what}")
     console.print(f"{options.programs} programs, {failures} failed, {seconds:.0f} s")
     return 1 if failures else 0
 

@@ -15,7 +15,7 @@ def new_buffer(w: Writer) -> None:
     """An allocation, whole and as a view of unknown layout."""
     r = w.random
     kind = r.choice("WWTSB" if r.random() < 0.9 else "G")
-    alloc = "gpu.alloc" if r.random() < 0.3 else "memref.alloc"
+    alloc = "gpu.alloc" if w.on_device or r.random() < 0.3 else "memref.alloc"
     if kind in "WG":
         name = w.add(f"{'gpu.alloc' if kind == 'G' else alloc}() : {W}", result="b")
         whole(w, name, "W", True)
@@ -27,7 +27,8 @@ def new_buffer(w: Writer) -> None:
         w.owned.append(name)
         define(w, cast_line(w, name, "memref<?xi32>", size, name))
     else:
-        name = w.add("memref.alloc() : memref<64xi8>", result="b")
+        alloc = "gpu.alloc" if w.on_device else "memref.alloc"
+        name = w.add(f"{alloc}() : memref<64xi8>", result="b")
         w.owned.append(name)
         if w.defined:
             define(w, _line_of_bytes(w, name, 0, 16))
@@ -196,5 +197,19 @@ def memref_arguments(w: Writer, count: int, noalias: bool) -> tuple[Argument, ..
         same = [j for j, other in enumerate(found) if other.sizes == sizes and not other.noalias]
         mine = noalias or w.random.random() < 0.3
         found.append(Argument(name, TYPES[kind], sizes, (i,) if mine else (i, *same), mine))
+        if w.on_device:
+            copy = w.add(f"gpu.alloc() : {TYPES[kind]}", result="b")
+            asynchronous(w, "gpu.memcpy", f"{{0}}, {{1}} : {TYPES[kind]}, {TYPES[kind]}",
+                         (copy, name))  # fmt: skip
+            w.staged.append((name, copy))
+            name = copy
         whole(w, name, kind, False)
     return tuple(found)
+
+
+def copy_back(w: Writer) -> None:
+    """Copy what the device holds of the arguments back to some of them."""
+    for name, copy in w.staged:
+        type = next(TYPES[b.kind] for b in w.buffers if b.name == copy)
+        if w.random.random() < 0.7:
+            asynchronous(w, "gpu.memcpy", f"{{0}}, {{1}} : {type}, {type}", (name, copy))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -23,8 +24,11 @@ from tests.oracle.trace import Trace
 
 PASS = "gpu-async-dataflow"
 
-BATCH = 40
-"""Programs in one module: the pass looks at each kernel once."""
+BATCH = 60
+"""The most programs in one module: the pass looks at each kernel once."""
+
+CHUNK = 160
+"""Programs made at once, to be shared out by their options."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +55,17 @@ KINDS: dict[str, Callable[[random.Random], Program]] = {
 }
 
 
-def module_of(programs: Sequence[Program]) -> ModuleOp:
-    """The kernels, and a function `f0`, `f1`, ... for each program. Raises `Undefined`."""
+@cache
+def library() -> ModuleOp:
+    """The kernels, and the functions that programs call."""
     module = opar.parse_module(LIBRARY + FUNCTIONS)
     module.attributes["gpu.container_module"] = UnitAttr()
+    return module
+
+
+def module_of(programs: Sequence[Program]) -> ModuleOp:
+    """The library, and a function `f0`, `f1`, ... for each program. Raises `Undefined`."""
+    module = library().clone()
     for i, program in enumerate(programs):
         module.body.block.add_op(build(program, f"f{i}"))
     return module
@@ -79,12 +90,17 @@ def options(generator: random.Random, program: Program) -> str:
 
 def run(function: func.FuncOp, program: Program, seed: int, kernels: Kernels) -> Trace:
     """Run a function on arguments that follow from `seed`."""
-    generator = random.Random(seed)
     memory = Memory()
-    arguments: list[object] = []
+    return Interpreter(function, memory, arguments(program, seed, memory), kernels).run()
+
+
+def arguments(program: Program, seed: int, memory: Memory) -> list[object]:
+    """Arguments that follow from `seed`: numbers, and views of new memory."""
+    generator = random.Random(seed)
+    found: list[object] = []
     for argument in program.arguments:
-        arguments.append(_argument(argument, arguments, memory, generator))
-    return Interpreter(function, memory, arguments, kernels).run()
+        found.append(_argument(argument, found, memory, generator))
+    return found
 
 
 def _argument(
@@ -103,57 +119,84 @@ def _argument(
     return memory.allocate(argument.sizes, [generator.randint(-99, 99) for _ in range(count)])
 
 
-def problems(
-    program: Program, before: func.FuncOp, after: func.FuncOp, seed: int, kernels: Kernels
-) -> Iterator[str]:
-    """What is wrong with what the pass made of a program."""
+Happened = tuple[tuple[object, ...], ...]
+"""What a run did, but for waits: names of operations, cells, what the host saw."""
+
+
+def inputs(program: Program, seed: int) -> list[int]:
+    """Seeds of the arguments that a program is run with."""
     generator = random.Random(seed)
-    for _ in range(1 if not program.arguments else 2):
-        inputs = generator.randrange(1 << 30)
-        reference = run(before, program, inputs, kernels)
-        trace = run(after, program, inputs, kernels)
-        yield from same_events(reference, trace)
+    return [generator.randrange(1 << 30) for _ in range(2 if program.arguments else 1)]
+
+
+def happened(trace: Trace) -> Happened:
+    """What a run did."""
+    return tuple((e.op.name, e.reads, e.writes, e.seen) for e in trace.events if not e.is_wait)
+
+
+def problems(
+    program: Program,
+    function: func.FuncOp,
+    before: Sequence[Happened],
+    seed: int,
+    kernels: Kernels,
+) -> Iterator[str]:
+    """What is wrong with what the pass made of a program, and what it did `before`."""
+    generator = random.Random(seed)
+    for one, reference in zip(inputs(program, seed), before, strict=True):
+        trace = run(function, program, one, kernels)
+        yield from same_events(reference, happened(trace))
         yield from missing(trace)
         if program.exact:
             yield from not_minimal(trace)
         yield from replay(trace, generator)
 
 
-def same_events(reference: Trace, trace: Trace) -> Iterator[str]:
+def same_events(reference: Happened, found: Happened) -> Iterator[str]:
     """The pass keeps what runs; only what frees memory may move, to the end."""
-    found = [[_what(e) for e in t.events if not e.is_wait] for t in (reference, trace)]
-    kept = [[e for e in events if e[0] != "memref.dealloc"] for events in found]
-    if kept[0] != kept[1] or sorted(map(str, found[0])) != sorted(map(str, found[1])):
-        yield f"what runs is not what ran before:\n  {found[0]}\n  {found[1]}"
+    if reference == found:
+        return
+    kept = [[e for e in events if e[0] != "memref.dealloc"] for events in (reference, found)]
+    if kept[0] != kept[1] or sorted(map(str, reference)) != sorted(map(str, found)):
+        yield f"what runs is not what ran before:\n  {reference}\n  {found}"
 
 
-def _what(event: object) -> tuple[object, ...]:
-    return event.op.name, event.reads, event.writes, event.seen  # pyright: ignore
+Check = Callable[[Sequence[Program], str, Sequence[int]], Iterator[tuple[int, tuple[str, ...]]]]
+"""
+Gives the numbers of the programs that fail with one set of options, and what is wrong. Seeds say
+what else is random.
+"""
 
 
 def check(
     programs: Sequence[Program], options: str, seeds: Sequence[int]
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The numbers of the programs that fail with one set of options, and what is wrong."""
-    before = module_of(programs)
-    after = before.clone()
+    """The `Check` of tokens."""
+    module = module_of(programs)
+    kernels = Kernels()
+    before = [
+        [happened(run(function, program, one, kernels)) for one in inputs(program, seed)]
+        for function, program, seed in zip(
+            functions(module, len(programs)), programs, seeds, strict=True
+        )
+    ]
     try:
-        opar.run_passes(after, f"{PASS}{{{options}}}" if options else PASS)
+        opar.run_passes(module, f"{PASS}{{{options}}}" if options else PASS)
     except Exception as error:  # whatever it is, it is a bug of the pass
         for i, program in enumerate(programs if len(programs) > 1 else ()):
             yield from ((i, found) for _, found in check([program], options, [seeds[i]]))
         if len(programs) == 1:
             yield 0, (f"the pass fails: {error!r}"[:300],)
         return
-    pairs = zip(functions(before, len(programs)), functions(after, len(programs)), strict=True)
-    kernels = Kernels()
-    for i, (program, (old, new)) in enumerate(zip(programs, pairs, strict=True)):
-        found = tuple(problems(program, old, new, seeds[i], kernels))
+    for i, (program, function) in enumerate(
+        zip(programs, functions(module, len(programs)), strict=True)
+    ):
+        found = tuple(problems(program, function, before[i], seeds[i], kernels))
         if found:
             yield i, found
 
 
-def fails(program: Program, options: str, seed: int) -> tuple[str, ...]:
+def fails(check: Check, program: Program, options: str, seed: int) -> tuple[str, ...]:
     """What is wrong with one program; nothing where it is no program."""
     try:
         return next((wrong for _, wrong in check([program], options, [seed])), ())
@@ -161,30 +204,30 @@ def fails(program: Program, options: str, seed: int) -> tuple[str, ...]:
         return ()
 
 
-def made_small(failure: Failure) -> Failure:
+def made_small(failure: Failure, check: Check = check) -> Failure:
     """The same failure with as few statements as show one."""
 
     def still(program: Program) -> bool:
-        return bool(fails(program, failure.options, failure.seed))
+        return bool(fails(check, program, failure.options, failure.seed))
 
     small = shrunk(failure.program, still)
-    problems = fails(small, failure.options, failure.seed)
+    problems = fails(check, small, failure.options, failure.seed)
     return replace(failure, program=small, problems=problems or failure.problems)
 
 
-def campaign(kind: str, seeds: Sequence[int]) -> Iterator[Failure]:
+def campaign(kind: str, seeds: Sequence[int], check: Check = check) -> Iterator[Failure]:
     """Make and check the programs of some seeds; gives those that fail."""
-    for start in range(0, len(seeds), BATCH):
-        batch = seeds[start : start + BATCH]
-        programs = [KINDS[kind](random.Random(seed)) for seed in batch]
-        by_options: dict[str, list[int]] = {}
-        for i, (seed, program) in enumerate(zip(batch, programs, strict=True)):
-            by_options.setdefault(options(random.Random(~seed), program), []).append(i)
-        for chosen, members in by_options.items():
-            some = [programs[i] for i in members]
-            for n, wrong in check(some, chosen, [batch[i] for i in members]):
-                i = members[n]
-                yield Failure(kind, batch[i], programs[i], chosen, wrong)
+    programs = [KINDS[kind](random.Random(seed)) for seed in seeds]
+    by_options: dict[str, list[int]] = {}
+    for i, (seed, program) in enumerate(zip(seeds, programs, strict=True)):
+        by_options.setdefault(options(random.Random(~seed), program), []).append(i)
+    for chosen, members in by_options.items():
+        for start in range(0, len(members), BATCH):
+            batch = members[start : start + BATCH]
+            some = [programs[i] for i in batch]
+            for n, wrong in check(some, chosen, [seeds[i] for i in batch]):
+                i = batch[n]
+                yield Failure(kind, seeds[i], programs[i], chosen, wrong)
 
 
 def described(task: tuple[str, Sequence[int]]) -> tuple[int, list[str]]:

@@ -9,9 +9,9 @@ from xdsl.dialects import cf
 from xdsl.ir import Operation, Region, SSAValue
 
 from opar.dialects import affine, async_, scf
-from tests.oracle.buffers import first_buffers, memref_arguments
+from tests.oracle.buffers import copy_back, first_buffers, memref_arguments
 from tests.oracle.library import V
-from tests.oracle.programs import DEFINED, STRAIGHT, returned, some
+from tests.oracle.programs import STRAIGHT, returned, some, writer
 from tests.oracle.statements import Argument, Body, Program, Statement, stamped
 from tests.oracle.writer import Buffer, Maker, Number, Writer
 
@@ -207,7 +207,7 @@ func.func private @twice(%a: {V}, %b: {V}) {{
   %c3 = arith.constant 3 : index
   gpu.launch_func @k::@update blocks in (%c1, %c1, %c1) threads in (%c3, %c1, %c1)
       args(%a : {V}, %c0 : index)
-  gpu.launch_func @k::@copy blocks in (%c1, %c1, %c1) threads in (%c3, %c1, %c1)
+  gpu.launch_func @k::@copy blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
       args(%a : {V}, %b : {V}, %c0 : index, %c1 : index)
   return
 }}
@@ -221,8 +221,7 @@ func.func private @touch(%a: {V}, %b: {V}) {{
 
 
 def _start(generator: random.Random, depth: int) -> tuple[Writer, list[Argument]]:
-    defined = generator.random() < DEFINED
-    w = Writer(generator, straight=False, defined=defined, depth=depth)
+    w = writer(generator, straight=False, depth=depth)
     arguments = list(memref_arguments(w, generator.randint(0, 3), noalias=False))
     for i in range(2):
         arguments.append(Argument(f"c{i}_", "i1", None, (0, 1)))
@@ -237,6 +236,7 @@ def structured(generator: random.Random) -> Program:
     """A program with structured control flow."""
     w, arguments = _start(generator, 2)
     some(w, CONTROL, generator.randint(1, 9))
+    copy_back(w)
     body = Body(tuple(w.statements), Statement("func.return"))
     return Program(tuple(arguments), {"entry": body}, returned(w))
 
@@ -257,6 +257,8 @@ def blocks(generator: random.Random) -> Program:
         inner.numbers.append(Number(i, 0, 3))
         some(inner, CONTROL if generator.random() < 0.3 else LEAF, generator.randint(0, 4))
         end = _end(inner, number, count, back, i, one, limit)
+        if number == count:
+            copy_back(inner)
         bodies[f"b{number}"] = Body(tuple(inner.statements), end, ((i, "index"),))
     start = _branch(generator, w.conditions, ("b1", f"b{min(2, count)}"), zero)
     return Program(tuple(arguments), {"entry": Body(tuple(first), start), **bodies}, results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.oracle.buffers import first_buffers, memref_arguments, new_buffer, new_view
+from tests.oracle.buffers import copy_back, first_buffers, memref_arguments, new_buffer, new_view
 from tests.oracle.library import KERNELS, TYPES
 from tests.oracle.statements import Body, Program, Statement
 from tests.oracle.writer import Buffer, Maker, Writer, asynchronous, launch_of
@@ -108,6 +108,9 @@ def free(w: Writer) -> None:
 DEFINED = 0.8
 """How many of the programs write to all memory before they read it."""
 
+ON_DEVICE = 0.35
+"""How many of the programs allocate all that launches use on the device."""
+
 STRAIGHT: dict[Maker, float] = {
     launch: 12,
     new_view: 2,
@@ -127,17 +130,24 @@ def some(w: Writer, makers: dict[Maker, float], count: int) -> None:
             make(w)
 
 
+def writer(generator: random.Random, straight: bool, depth: int = 0) -> Writer:
+    """The writer of a new program."""
+    defined, on_device = generator.random() < DEFINED, generator.random() < ON_DEVICE
+    return Writer(generator, straight, defined, on_device, depth)
+
+
 def straight(generator: random.Random) -> Program:
     """A program that `checks.not_minimal` can judge."""
-    w = Writer(generator, straight=True, defined=generator.random() < DEFINED)
+    w = writer(generator, straight=True)
     arguments = memref_arguments(w, generator.randint(0, 2), noalias=True)
     first_buffers(w)
     some(w, STRAIGHT, generator.randint(1, 22))
+    copy_back(w)
     body = Body(tuple(w.statements), Statement("func.return"))
     return Program(arguments, {"entry": body}, returned(w), exact=True)
 
 
 def returned(w: Writer) -> tuple[str, ...]:
     """Names of what a program returns: its own memory, some views, and what it has loaded."""
-    views = [b.name for b in w.buffers if b.kind in "VD"]
+    views = [b.name for b in w.buffers if b.kind in "VD" and not w.on_device]
     return (*w.owned, *w.random.sample(views, min(1, len(views))), *w.values)

@@ -117,7 +117,7 @@ class Recorder:
         scratch = list(self.memory.cells)
         touched = kernel(scratch, grid, block, arguments)  # pyright: ignore
         if touched.raced:
-            self.trace.raced.append(Event(-1, op, True, 0, 0, 0, 0, 0, None))
+            self.trace.raced.append(op)
 
         def run(memory: list[int]) -> object:
             kernel(memory, grid, block, arguments)  # pyright: ignore
@@ -132,6 +132,8 @@ class Recorder:
         source, target = self.of(pair)
         from_, to = source.cells(), target.cells()
         assert source.sizes == target.sizes
+        if from_ != to and not set(from_).isdisjoint(to):
+            self.trace.raced.append(op)
 
         def run(memory: list[int]) -> None:
             for cell, value in zip(to, [memory[c] for c in from_], strict=True):

@@ -178,10 +178,10 @@ def build(program: Program, name: str) -> func.FuncOp:
     for label, body in program.blocks.items():
         builder.body(body, names, builder.blocks[label])
         names = dict(shared)
-    end = block.last_op
-    assert isinstance(end, func.ReturnOp)
+    region = Region(list(builder.blocks.values()))
+    end = next(op for op in region.walk() if isinstance(op, func.ReturnOp))
     type = FunctionType.from_lists(types, [v.type for v in end.operands])
-    function = func.FuncOp(name, type, Region(list(builder.blocks.values())))
+    function = func.FuncOp(name, type, region)
     if any(a.noalias for a in program.arguments):
         marks = [{"llvm.noalias": UnitAttr()} if a.noalias else {} for a in program.arguments]
         function.arg_attrs = ArrayAttr(DictionaryAttr(m) for m in marks)

@@ -74,5 +74,5 @@ class Trace:
     """The cells that hold something at the end: neither new nor freed."""
     undefined: int = 0
     """The cells that were read although they held nothing, in sequential execution."""
-    raced: list[Event] = field(default_factory=list)
-    """Launches whose own threads touch each other's elements."""
+    raced: list[Operation] = field(default_factory=list)
+    """Launches whose own threads touch each other's elements, and copies of views that overlap."""

@@ -37,12 +37,13 @@ class Writer:
     """
     Writes the statements of one block. `depth`: how many more levels of blocks may be in it.
     `straight`: nothing but what `checks.not_minimal` can judge. `defined`: memory is written to as
-    soon as it is there.
+    soon as it is there. `on_device`: all memory that launches use is allocated on the device.
     """
 
     random: random.Random
     straight: bool
     defined: bool = False
+    on_device: bool = False
     depth: int = 0
     buffers: list[Buffer] = field(default_factory=list)
     numbers: list[Number] = field(default_factory=list)
@@ -51,6 +52,8 @@ class Writer:
     tokens: list[str] = field(default_factory=list)
     owned: list[str] = field(default_factory=list)
     """Allocations of this block that may be freed in it."""
+    staged: list[tuple[str, str]] = field(default_factory=list)
+    """Arguments, and the buffers of the device that hold their contents."""
     statements: list[Statement] = field(default_factory=list)
     count: list[int] = field(default_factory=lambda: [0])
 
