@@ -119,7 +119,8 @@ class _Walk:
         touched = self.accesses.accesses(op)
         for access in touched:
             for root in self._overlapping(access.root):
-                for entry in self.live[root].near(access.region):
+                live = self.live[root]  # where an access of another root is says nothing
+                for entry in live.near(access.region) if root == access.root else live:
                     found = hazard(entry.access, access)
                     if found is not None:
                         conflicts.setdefault(entry.number, []).append(found)

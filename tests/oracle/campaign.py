@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from tests.oracle.checks import missing, not_minimal, replay
 from tests.oracle.control import FUNCTIONS, blocks, structured
 from tests.oracle.interpreter import EndlessLoop, Interpreter
 from tests.oracle.library import LIBRARY
-from tests.oracle.memory import Memory, OutOfBounds, View
+from tests.oracle.memory import Allocation, Memory, OutOfBounds, View
 from tests.oracle.programs import straight
 from tests.oracle.recorder import Kernels
 from tests.oracle.shrink import shrunk
@@ -26,6 +27,9 @@ PASS = "gpu-async-dataflow"
 
 BATCH = 60
 """The most programs in one module: the pass looks at each kernel once."""
+
+SHIFT = 8
+"""How many elements an argument may be off another that it overlaps; this twice, with a third."""
 
 CHUNK = 160
 """Programs made at once, to be shared out by their options."""
@@ -112,11 +116,12 @@ def _argument(
     if chosen < len(before):
         other = before[chosen]
         assert isinstance(other, View)
-        return other
-    count = 1
-    for size in argument.sizes:
-        count *= size
-    return memory.allocate(argument.sizes, [generator.randint(-99, 99) for _ in range(count)])
+        start = other.offset + generator.choice((0, 0, generator.randint(1, SHIFT)))
+        return replace(other, allocation=Allocation(start, other.allocation.size), offset=start)
+    contents = [generator.randint(-99, 99) for _ in range(math.prod(argument.sizes))]
+    own = memory.allocate(argument.sizes, contents)
+    memory.cells += [generator.randint(-99, 99) for _ in range(2 * SHIFT)]
+    return own
 
 
 Happened = tuple[tuple[object, ...], ...]

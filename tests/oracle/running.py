@@ -10,6 +10,7 @@ touch each other's elements get one thread. What opar refuses is left out too, f
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections import Counter
@@ -94,17 +95,14 @@ class Reference:
     trace: Trace
 
     def given(self) -> list[Any]:
-        """The arguments as a caller passes them; the same memory is the same array."""
-        arrays: dict[int, np.ndarray] = {}
-        found: list[Any] = []
-        for argument in self.arguments:
-            if isinstance(argument, View):
-                cells = self.start[argument.offset : argument.offset + argument.allocation.size]
-                array = np.array(cells, np.int32).reshape(argument.sizes)
-                found.append(arrays.setdefault(argument.offset, array))
-            else:
-                found.append(argument)
-        return found
+        """The arguments as a caller passes them: arrays overlap as the memrefs do."""
+        cells = np.array(self.start, np.int32)
+        return [
+            cells[a.offset : a.offset + math.prod(a.sizes)].reshape(a.sizes)
+            if isinstance(a, View)
+            else a
+            for a in self.arguments
+        ]
 
     def differences(self, given: Sequence[Any], results: Sequence[Any]) -> Iterator[str]:
         """What is wrong with the arguments after a call, and with its results."""

@@ -6,6 +6,7 @@ import pytest
 from xdsl.dialects import func
 
 import opar
+from opar.dialects import gpu
 from tests.oracle.checks import missing
 from tests.oracle.interpreter import Interpreter
 from tests.oracle.memory import Memory
@@ -166,3 +167,29 @@ func.func @f(%n: index, %k: i32, %a: {LINE} {{llvm.noalias}}, %b: {LINE} {{llvm.
   return
 }}"""
     check(text, 3, 7)
+
+
+def test_arguments_that_overlap_do_so_anywhere() -> None:
+    text = f"""
+module attributes {{gpu.container_module}} {{
+gpu.module @k {{
+  gpu.func @copy(%a: {LINE}, %b: {LINE}, %i: index) kernel {{
+    %v = memref.load %a[%i] : {LINE}
+    memref.store %v, %b[%i] : {LINE}
+    gpu.return
+  }}
+}}
+func.func @f(%a: {LINE}, %b: {LINE}, %c: {LINE} {{llvm.noalias}}) {{
+  %one = arith.constant 1 : index
+  %i = arith.constant 9 : index
+  gpu.launch_func @k::@copy blocks in (%one, %one, %one) threads in (%one, %one, %one)
+      args(%c : {LINE}, %a : {LINE}, %i : index)
+  gpu.launch_func @k::@copy blocks in (%one, %one, %one) threads in (%one, %one, %one)
+      args(%b : {LINE}, %c : {LINE}, %one : index)
+  return
+}}
+}}"""
+    module = opar.parse_module(text)
+    opar.run_passes(module, "gpu-async-dataflow")
+    first, second = (op for op in module.walk() if isinstance(op, gpu.LaunchFuncOp))
+    assert second.async_dependencies == (first.async_token,)
