@@ -63,6 +63,34 @@ func.func @twice(%x: memref<512xf32>) {{
 }}
 """
 
+SHIFTED = """
+func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {
+  %two = arith.constant 2.0 : f32
+  affine.parallel (%i) = (32) to (64) {
+    %v = affine.load %x[%i] : memref<64xf32>
+    %w = arith.addf %v, %two : f32
+    affine.store %w, %x[%i] : memref<64xf32>
+  }
+  affine.parallel (%i) = (0) to (32) {
+    %v = affine.load %y[%i] : memref<64xf32>
+    %w = arith.mulf %v, %two : f32
+    affine.store %w, %y[%i] : memref<64xf32>
+  }
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_arguments_that_overlap_at_other_places(seed: int, generator: np.random.Generator) -> None:
+    program = opar.compile(SHIFTED, device="cpu", schedule_seed=seed)
+    memory = generator.random(96, np.float32)
+    expected = memory.copy()
+    expected[32:64] = (expected[32:64] + np.float32(2)) * np.float32(2)
+    program(memory[:64], memory[32:])
+    np.testing.assert_array_equal(memory, expected)
+
+
 SUMS = """
 func.func @sums(
   %x: memref<{n}xi32>, %y: memref<{n}xi32>, %bins: memref<7xi32>, %total: memref<7xi32>

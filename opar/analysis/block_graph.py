@@ -80,6 +80,15 @@ class BlockGraph:
         """Whether `block` can run more than once."""
         return bool(self.cycle.get(block, True))
 
+    def recomputes(self, value: SSAValue) -> bool:
+        """Whether `value` is computed in a block that can run again, or outside of the region."""
+        owner = value.owner
+        block = self.block_of(owner) if isinstance(owner, Operation) else owner
+        if isinstance(block, Block) and block.parent is not self.region:
+            parent = block.parent_op()
+            block = self.block_of(parent) if parent is not None else None
+        return block is None or self.repeats(block)
+
     def strictly_dominates(self, before: Block, block: Block) -> bool:
         """Whether every way to `block` goes through `before`, another block."""
         return self._dominance.strictly_dominates(before, block)

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult
 
 from opar.analysis.access import Access
 from opar.analysis.accesses import AccessAnalysis
@@ -30,9 +30,14 @@ from opar.analysis.block_graph import BlockGraph
 from opar.analysis.calls import call_tokens
 from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.dependence import Hazard, HazardKind, hazard, replaces
-from opar.analysis.iterations import all_iterations, earlier_iterations, without
+from opar.analysis.iterations import (
+    all_iterations,
+    earlier_iterations,
+    is_new_each_time,
+    without,
+)
 from opar.analysis.live import Entry, LiveAccesses, State
-from opar.analysis.values import is_memref, is_token, is_within
+from opar.analysis.values import is_token
 from opar.dialects import gpu
 
 
@@ -224,14 +229,14 @@ class _Walk:
 
     def _earlier_entries(self, op: Operation, number: int, loop: Operation) -> Iterator[Entry]:
         for access in self.accesses.accesses(op):
-            if not self._is_new_each_time(access.root, loop):
+            if not is_new_each_time(access.root, loop, self.accesses.aliases):
                 region = earlier_iterations(access.region, loop, self.accesses.host)
                 if region is not None:
                     yield Entry(number, replace(access, region=region))
 
     def _leave_loop(self, entry: Entry, loop: Operation) -> None:
         entry.state = State.GONE
-        if self._is_new_each_time(entry.access.root, loop):
+        if is_new_each_time(entry.access.root, loop, self.accesses.aliases):
             return
         region = all_iterations(entry.access.region, loop, self.accesses.host)
         if region is not None:
@@ -299,28 +304,6 @@ class _Walk:
     def _any_time(self, access: Access, graph: BlockGraph) -> Access:
         """What `access` can be at any of its executions."""
         region = without(
-            access.region, self.accesses.host, lambda v: v is None or _repeats(v, graph)
+            access.region, self.accesses.host, lambda v: v is None or graph.recomputes(v)
         )
         return replace(access, region=region)
-
-    def _is_new_each_time(self, root: Root, loop: Operation) -> bool:
-        """Whether each iteration allocates memory of its own that no other sees."""
-        value = root.key
-        if root.kind is not RootKind.ALLOCATION or not isinstance(value, SSAValue):
-            return False
-        return is_within(value, loop) and not any(
-            value_root == root
-            for result in loop.results
-            if is_memref(result)
-            for value_root in self.accesses.aliases.roots(result)
-        )
-
-
-def _repeats(value: SSAValue, graph: BlockGraph) -> bool:
-    """Whether `value` is computed in a block that can run again."""
-    owner = value.owner
-    block = graph.block_of(owner) if isinstance(owner, Operation) else owner
-    if isinstance(block, Block) and block.parent is not graph.region:
-        parent = block.parent_op()
-        block = graph.block_of(parent) if parent is not None else None
-    return block is None or graph.repeats(block)

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable
 import islpy as isl
 from xdsl.ir import Operation, SSAValue
 
+from opar.analysis.aliasing import AliasAnalysis, Root, RootKind
 from opar.analysis.integer_sets import HOST_SYMBOL, integer_set, symbols_of
 from opar.analysis.loops import limits_of
 from opar.analysis.region import Region, region_of
 from opar.analysis.symbolic import HostExpressions
-from opar.analysis.values import is_within
+from opar.analysis.values import is_memref, is_within
 from opar.dialects import affine, scf
 
 _EARLIER = "s_earlier"
@@ -49,6 +50,33 @@ def earlier_iterations(region: Region, loop: Operation, host: HostExpressions) -
 def all_iterations(region: Region, loop: Operation, host: HostExpressions) -> Region | None:
     """What `region` is in all iterations of `loop` together; None for no element."""
     return without(region, host, lambda value: _is_within(value, loop))
+
+
+def within_loops(region: Region, host: HostExpressions) -> Region | None:
+    """`region` for values that the counters of loops it names can have; None for no element."""
+    set = region.set
+    seen: list[str] = []
+    while set is not None and (new := [n for n in symbols_of(set) if n not in seen]):
+        seen += new
+        values = [(host.named(name), name) for name in new]
+        limits = [text for v, name in values if v is not None for text in limits_of(v, name, host)]
+        # The limits may name counters of loops further out.
+        if limits:
+            set = set.intersect_params(_parameters(limits, host))
+    return region if set is region.set or set is None else region_of(set)
+
+
+def is_new_each_time(root: Root, loop: Operation, aliases: AliasAnalysis) -> bool:
+    """Whether each iteration of `loop` allocates memory of its own, which no other sees."""
+    value = root.key
+    if root.kind is not RootKind.ALLOCATION or not isinstance(value, SSAValue):
+        return False
+    return is_within(value, loop) and not any(
+        is_memref(argument) and root in aliases.roots(argument)
+        for region in loop.regions
+        for block in region.blocks
+        for argument in block.args
+    )
 
 
 def without(

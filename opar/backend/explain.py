@@ -12,7 +12,7 @@ from opar.backend.artifact import Artifact
 from opar.backend.build_schedule import build_schedule
 from opar.backend.compiler import choose_entry
 from opar.backend.schedule import Schedule, Wait
-from opar.backend.verify_schedule import completed_before
+from opar.backend.step_order import step_order
 from opar.dialects.parsing import parse_module
 from opar.errors import OptionError
 
@@ -32,7 +32,7 @@ def explain(artifact: Artifact, earlier: int, later: int, assume_noalias: bool =
         f"step {n} ({schedule.detail(schedule.operations[n])})" for n in (earlier, later)
     )
     hazards = hazards_between(origins[earlier], origins[later], accesses)
-    ordered = completed_before(schedule)[later] >> earlier & 1
+    ordered = step_order(schedule).is_complete(earlier, later)
     reasons = "; ".join(dict.fromkeys(map(str, hazards)))
     if hazards:
         how = "directly" if earlier in schedule.tokens[later] else "through others"
