@@ -4,9 +4,19 @@ host waits, on every way that the host can take.
 
 Nothing of what the passes decided is used but the schedule itself: its order is worked out again
 (`opar.backend.step_order`), and all pairs of steps are compared, so a token that was lost on the
-way shows. The time grows with the square of the steps. Conditions count as unknown, and so do
-numbers that another iteration computed, but for the counters of loops: those of earlier iterations
-are smaller.
+way shows. The time grows with the square of the steps. Calls are inlined by now, so a conflict with
+what a callee does is one like any other.
+
+Where steps run more than once, a pair is compared for each loop around both: executions in the same
+iteration, and in an earlier one. What counts as unknown, so that a correct program that relies on
+it is refused (those that `gpu-async-dataflow` orders are not):
+
+- conditions, but for whether a loop with constant bounds runs at all;
+- numbers that another iteration computed, but for the counters of loops: those of earlier
+  iterations are smaller, all are within the bounds;
+- which of several earlier iterations: each is compared, so a token from the one before the last
+  orders nothing with the last;
+- which buffer, where iterations hand memory on: all that an argument can be.
 """
 
 from __future__ import annotations
