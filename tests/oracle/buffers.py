@@ -42,7 +42,7 @@ def define(w: Writer, line: Buffer) -> None:
     if not w.defined:
         return
     if w.random.random() < 0.3:
-        value = w.add(f"arith.constant {w.random.randint(0, 99)} : i32", result="k")
+        value = w.constant(w.random.randint(0, 99), "i32")
         asynchronous(w, "gpu.memset", f"{{0}}, {{1}} : {V}, i32", (line.name, value))
     else:
         one, count = w.number(1), w.number(line.sizes[0])

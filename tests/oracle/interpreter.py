@@ -21,7 +21,7 @@ from opar.dialects import affine, async_, scf
 from tests.oracle.kernels import loop_bounds
 from tests.oracle.memory import POISON, Memory, View, mask_of
 from tests.oracle.recorder import Kernels, Recorder, Thread
-from tests.oracle.scalars import compiled, condition, expression
+from tests.oracle.scalars import compiled, condition
 from tests.oracle.trace import Token, Trace
 from tests.oracle.views import view
 
@@ -119,9 +119,9 @@ class Interpreter(Recorder):
         if isinstance(op, arith.SelectOp):
             self.give(op, operands[1] if operands[0] else operands[2])
             return
-        text = expression(op, [f"a{i}" for i in range(len(operands))])
-        if text is not None:
-            self.give(op, compiled(text, len(operands))(*operands))
+        scalar = self.kernels.scalar(op)
+        if scalar is not None:
+            self.give(op, scalar(*operands))
             return
         found = view(op, operands)
         if found is None:

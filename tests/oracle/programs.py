@@ -57,7 +57,7 @@ def some_value(w: Writer) -> str:
     """An `i32`: a constant, or something that was loaded."""
     if w.values and w.random.random() < 0.5:
         return w.random.choice(w.values)
-    return w.add(f"arith.constant {w.random.randint(0, 99)} : i32", result="k")
+    return w.constant(w.random.randint(0, 99), "i32")
 
 
 def _element(w: Writer) -> tuple[Buffer, list[str]] | None:

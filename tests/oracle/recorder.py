@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from opar.dialects import affine, gpu, memref
 from tests.oracle.kernels import Kernel, compile_kernel
 from tests.oracle.memory import POISON, Memory, View, mask_of
-from tests.oracle.scalars import affine_results, compiled
+from tests.oracle.scalars import affine_results, compiled, expression
 from tests.oracle.trace import Event, Run, Token, Trace
 from tests.oracle.views import sizes_of
 
@@ -35,9 +35,10 @@ class Thread:
 
 @dataclass
 class Kernels:
-    """The kernels of a module as Python functions, made once each."""
+    """The kernels of a module, and its operations on numbers, as Python functions, made once."""
 
     made: dict[gpu.FuncOp, Kernel] = field(default_factory=dict)
+    scalars: dict[Operation, Callable[..., object] | None] = field(default_factory=dict)
 
     def of(self, launch: gpu.LaunchFuncOp) -> Kernel:
         """The kernel that `launch` runs."""
@@ -46,6 +47,14 @@ class Kernels:
         if function not in self.made:
             self.made[function] = compile_kernel(function)
         return self.made[function]
+
+    def scalar(self, op: Operation) -> Callable[..., object] | None:
+        """An operation on numbers as a Python function; None for others."""
+        if op not in self.scalars:
+            count = len(op.operands)
+            text = expression(op, [f"a{i}" for i in range(count)])
+            self.scalars[op] = compiled(text, count) if text is not None else None
+        return self.scalars[op]
 
 
 class Recorder:
@@ -67,15 +76,17 @@ class Recorder:
         for result, value in zip(op.results, results, strict=True):
             self.values[result] = value
 
-    def event(self, op: Operation, thread: Thread, reads: int, writes: int, run: Run) -> None:
-        """An operation of the device."""
-        tokens = [v for v in self.of(_dependencies(op)) if isinstance(v, Token)]
+    def event(
+        self, op: Operation, thread: Thread, reads: int, writes: int, run: Run, ran: bool = False
+    ) -> None:
+        """An operation of the device; it is run unless it `ran` already."""
+        tokens = [v for v in self.of(op.operands) if isinstance(v, Token)]
         is_async = bool(op.results) and isinstance(op.results[-1].type, gpu.AsyncTokenType)
         before, direct = thread.done, 0
         for token in tokens:
             before |= token.complete
             direct |= token.direct
-        event = self._add(op, is_async, reads, writes, before, thread.done, direct, run)
+        event = self._add(op, is_async, reads, writes, before, thread.done, direct, run, ran)
         complete = before | 1 << event.number
         if is_async:
             self.values[op.results[-1]] = Token(complete, 1 << event.number)
@@ -99,13 +110,14 @@ class Recorder:
         at_issue: int,
         direct: int,
         run: Run | None,
+        ran: bool = False,
     ) -> Event:
         self.trace.undefined |= reads & ~self.defined
         self.defined |= writes
         number = len(self.trace.events)
         event = Event(number, op, on_device, reads, writes, before, at_issue, direct, run)
         self.trace.events.append(event)
-        if run is not None:
+        if run is not None and not ran:
             event.seen = run(self.memory.cells)
         return event
 
@@ -114,8 +126,7 @@ class Recorder:
         kernel = self.kernels.of(op)
         grid, block = self.of(op.grid_size), self.of(op.block_size)
         arguments = self.of(op.kernel_operands)
-        scratch = list(self.memory.cells)
-        touched = kernel(scratch, grid, block, arguments)  # pyright: ignore
+        touched = kernel(self.memory.cells, grid, block, arguments)  # pyright: ignore
         if touched.raced:
             self.trace.raced.append(op)
 
@@ -123,7 +134,7 @@ class Recorder:
             kernel(memory, grid, block, arguments)  # pyright: ignore
             return None
 
-        self.event(op, thread, touched.reads, touched.writes, run)
+        self.event(op, thread, touched.reads, touched.writes, run, ran=True)
 
     def copy(self, op: Operation, thread: Thread) -> None:
         """`gpu.memcpy` and `memref.copy`."""
@@ -212,10 +223,6 @@ class Recorder:
             return
         event = self._add(op, False, 0, 0, complete, thread.done, direct, None)
         thread.done = complete | 1 << event.number
-
-
-def _dependencies(op: Operation) -> Sequence[SSAValue]:
-    return [v for v in op.operands if isinstance(v.type, gpu.AsyncTokenType)]
 
 
 def _filler(cells: Sequence[int], value: Callable[[int], int]) -> Run:

@@ -14,7 +14,7 @@ from tests.oracle.campaign import KINDS, campaign, functions, made_small, module
 from tests.oracle.checks import missing, not_minimal
 from tests.oracle.recorder import Kernels
 
-CHUNK = 40
+CHUNK = 120
 """Programs a test: small enough to be shared out between the cores."""
 
 

@@ -54,6 +54,7 @@ class Writer:
     """Allocations of this block that may be freed in it."""
     staged: list[tuple[str, str]] = field(default_factory=list)
     """Arguments, and the buffers of the device that hold their contents."""
+    constants: dict[str, str] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     count: list[int] = field(default_factory=lambda: [0])
 
@@ -71,8 +72,15 @@ class Writer:
         return name
 
     def number(self, value: int) -> str:
-        """A constant."""
-        return self.add(f"arith.constant {value} : index", result="c")
+        """A constant; each is there once."""
+        return self.constant(value, "index")
+
+    def constant(self, value: int, type: str) -> str:
+        """A constant of a type."""
+        key = f"arith.constant {value} : {type}"
+        if key not in self.constants:
+            self.constants[key] = self.add(key, result="c" if type == "index" else "k")
+        return self.constants[key]
 
     def within(self, least: int, most: int) -> str:
         """A number that is surely in a range."""
@@ -104,6 +112,7 @@ class Writer:
             values=list(self.values),
             tokens=list(self.tokens),
             owned=[],
+            constants=dict(self.constants),
             statements=[],
         )
 
