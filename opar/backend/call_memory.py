@@ -14,6 +14,7 @@ from opar.backend import schedule as s
 from opar.backend.arguments import BoundArgument
 from opar.backend.device import Device, Event, Memory, Session
 from opar.backend.float_scalars import float_of_bits
+from opar.backend.memory_plan import MemoryPlan, bytes_of
 from opar.backend.numbers import bits_of, dtype_of
 from opar.backend.scalars import wrap
 from opar.errors import ArgumentError, UnsupportedError
@@ -28,7 +29,8 @@ _BYTE = np.dtype(np.uint8)
 class CallMemory:
     """
     Where the buffers of a schedule are while it runs. `values` are the values of the scalars,
-    which change as it runs; `kept` is the memory of globals, by name, kept between calls.
+    which change as it runs; `kept` is the memory of globals, by name, kept between calls;
+    `plan` says where temporaries lie that share memory.
     """
 
     def __init__(
@@ -38,11 +40,14 @@ class CallMemory:
         arguments: Sequence[BoundArgument],
         values: Sequence[s.Number],
         kept: dict[str, Memory],
+        plan: MemoryPlan | None,
     ):
         self.schedule = schedule
         self.device = device
         self.arguments = arguments
         self.values = values
+        self._plan = plan
+        self._shared: Memory | None = None
         self.on_gpu = device.kind == "cuda"
         self.memory: dict[int, Memory] = {}
         self.staged: dict[int, Memory] = {}
@@ -75,14 +80,15 @@ class CallMemory:
     def allocate(self, number: int) -> None:
         """Make the memory of buffer `number`; raises `ArgumentError` for a negative size."""
         buffer = self.schedule.buffers[number]
-        count = 1
-        for place in buffer.size:
-            count *= int(self.values[place])
-        if count < 0:
+        if any(int(self.values[place]) < 0 for place in buffer.size):
             raise ArgumentError(f"@{self.schedule.entry}: buffer {buffer.name} has a negative size")
-        nbytes = count * self._items[number]
+        nbytes = bytes_of(self.schedule, number, self.values)
         if buffer.stages is not None:
             self.memory[number] = self._stage(buffer.stages)
+        elif self._plan is not None and number in self._plan.offsets:
+            if self._shared is None:
+                self._shared = self._new(self._plan.use.planned)
+            self.memory[number] = _part(self._shared, self._plan.offsets[number], nbytes)
         elif buffer.on_device or not self.on_gpu:
             self.memory[number] = self._new(nbytes)
         else:

@@ -13,6 +13,10 @@ Kernel = Any
 """A loaded kernel; only the device that loaded it looks inside."""
 
 
+ORDERS = 5
+"""How many ways there are in which a schedule seed orders steps (`opar.backend.seeded_session`)."""
+
+
 @dataclass(frozen=True)
 class KernelCode:
     """

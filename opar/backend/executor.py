@@ -11,7 +11,8 @@ import numpy as np
 from opar.backend import schedule as s
 from opar.backend.arguments import BoundArgument
 from opar.backend.call_memory import CallMemory, host_memory
-from opar.backend.device import Device, Event, Kernel, Memory, Session
+from opar.backend.device import ORDERS, Device, Event, Kernel, Memory, Session
+from opar.backend.memory_plan import MemoryPlanner, bytes_of
 from opar.backend.numbers import bits_of
 from opar.backend.scalars import ScalarError, compute, evaluate
 from opar.backend.streams import Streams, Token, join
@@ -28,17 +29,20 @@ def execute(
     kernels: Mapping[str, Kernel],
     arguments: Sequence[BoundArgument],
     kept: dict[str, Memory] | None = None,
+    planner: MemoryPlanner | None = None,
 ) -> list[Any]:
     """
     Run `schedule` once and return its results: numpy arrays and numbers. `kept` is the memory of
-    the program's globals, by name, which lives from call to call.
+    the program's globals, by name, which lives from call to call; `planner` that of `schedule`.
 
     Raises `ArgumentError` for sizes and indices that make no sense, `TargetLimitError` for a
     launch that is too large, and `DeviceError` where the device fails. Nothing runs any more when
     it returns.
     """
     with np.errstate(all="ignore"):  # MLIR's floats overflow to infinity, in silence
-        call = _Execution(schedule, device, kernels, arguments, {} if kept is None else kept)
+        kept = {} if kept is None else kept
+        planner = planner or MemoryPlanner(schedule, device.kind == "cuda")
+        call = _Execution(schedule, device, kernels, arguments, kept, planner)
         return call.run()
 
 
@@ -50,6 +54,7 @@ class _Execution:
         kernels: Mapping[str, Kernel],
         arguments: Sequence[BoundArgument],
         kept: dict[str, Memory],
+        planner: MemoryPlanner,
     ):
         self.schedule = schedule
         self.device = device
@@ -62,12 +67,15 @@ class _Execution:
                 lambda i, d: arguments[i].sizes[d],
                 lambda i, d: arguments[i].strides[d],
             )
-        self.memory = CallMemory(schedule, device, arguments, self.values, kept)
+        self.plan = planner.plan(lambda number: bytes_of(schedule, number, self.values))
+        self.streams = self.plan.use.streams
+        plan = self.plan if _shares_memory(device.schedule_seed) else None
+        self.memory = CallMemory(schedule, device, arguments, self.values, kept, plan)
         self.events: dict[int, Event] = {}
 
     def run(self) -> list[Any]:
         """Run all operations, then build the results."""
-        session = self.device.begin(max(1, self.schedule.streams))
+        session = self.device.begin(self.streams)
         try:
             try:
                 if self.schedule.has_jumps:
@@ -88,17 +96,18 @@ class _Execution:
         last_uses = self._last_uses()
         recorded = recorded.union(*last_uses.values())
         for number, op in enumerate(self.schedule.operations):
+            stream = (op.stream or 0) % self.streams
             for before in op.dependencies:
                 if op.stream is None:
                     session.synchronize(self.events[before])
                 else:
-                    session.wait(op.stream, self.events[before])
-            self._step(op, op.stream or 0, session)
+                    session.wait(stream, self.events[before])
+            self._step(op, stream, session)
             if isinstance(op, s.Free) and number in last_uses:
                 after = [self.events[i] for i in last_uses[number]]
                 self.memory.release(op.buffer, session, after)
             if op.stream is not None and (number in recorded or op.blocking):
-                self.events[number] = session.record(op.stream)
+                self.events[number] = session.record(stream)
                 if op.blocking:
                     session.synchronize(self.events[number])
 
@@ -120,7 +129,7 @@ class _Execution:
 
     def _run_with_jumps(self, session: Session) -> None:
         operations, recorded = self.schedule.operations, self.schedule.recorded
-        streams = Streams(session, s.MAX_STREAMS)
+        streams = Streams(session, self.streams)
         tokens: dict[int, Token] = {}
         registers: dict[int, Token] = {}
 
@@ -277,10 +286,15 @@ class _Execution:
             return None
         source = self.memory.range(view, self.schedule.operations[-1])
         target = host_memory(source.nbytes)
-        for stream in range(max(1, self.schedule.streams)):
+        for stream in range(self.streams):
             session.synchronize(session.record(stream))
         session.copy(0, target, source, to_device=False, from_device=True)
         return target
+
+
+def _shares_memory(seed: int | None) -> bool:
+    """Whether temporaries share memory. With half of the seeds what is free is overwritten."""
+    return seed is None or seed // ORDERS % 2 == 0
 
 
 @contextmanager

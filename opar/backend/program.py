@@ -11,6 +11,7 @@ from opar.backend.arguments import any_written_overlap, bind
 from opar.backend.artifact import Artifact
 from opar.backend.device import Device, Kernel, Memory
 from opar.backend.executor import execute
+from opar.backend.memory_plan import MemoryPlanner, MemoryUse
 from opar.backend.schedule import Schedule
 from opar.errors import DeviceError, OptionError
 
@@ -55,6 +56,8 @@ def compile(
     use_cache: bool = True,
     verify_schedule: bool | None = None,
     schedule_seed: int | None = None,
+    max_streams: int | None = None,
+    memory_allowance: float | None = None,
 ) -> Program:
     """
     Compile one function of an MLIR module.
@@ -67,6 +70,9 @@ def compile(
     every two operations that conflict are ordered; by default programs of up to 256 operations are
     checked. Turn it off for programs that mean to race. `schedule_seed`: on the CPU, complete
     operations in another order that the tokens allow for each number (see `HostDevice`).
+    `max_streams`: run on no more streams. `memory_allowance`: how much more memory temporaries may
+    take than if the operations ran one after the other, as a fraction of that (0.5: half as much
+    again); where they would take more, fewer streams are used. None is no limit.
 
     Raises children of `opar.errors.OparError` that name the place in the source.
     """
@@ -88,6 +94,8 @@ def compile(
         use_cache=use_cache,
         verify_schedule=verify_schedule,
         schedule_seed=schedule_seed,
+        max_streams=max_streams,
+        memory_allowance=memory_allowance,
     )
 
 
@@ -111,6 +119,8 @@ def compile_named(
     use_cache: bool = True,
     verify_schedule: bool | None = None,
     schedule_seed: int | None = None,
+    max_streams: int | None = None,
+    memory_allowance: float | None = None,
 ) -> Program:
     """`compile` of text that messages say comes from file `name`."""
     chosen = get_device(device) if isinstance(device, str | None) else device
@@ -119,7 +129,13 @@ def compile_named(
     arch = target or getattr(chosen, "arch", "host")
     if chosen.kind == "cpu" and target not in (None, "host"):
         raise OptionError(f"target {target} is a GPU, but the program is compiled for the CPU")
-    return Program(text, name, chosen, arch, entry, pipeline, use_cache, verify_schedule)
+    if max_streams is not None and max_streams < 1:
+        raise OptionError(f"max_streams is {max_streams}: it must be at least 1")
+    if memory_allowance is not None and not memory_allowance >= 0:
+        raise OptionError(f"memory_allowance is {memory_allowance}: it must not be negative")
+    program = Program(text, name, chosen, arch, entry, pipeline, use_cache, verify_schedule)
+    program.max_streams, program.memory_allowance = max_streams, memory_allowance
+    return program
 
 
 def _seeded(device: Device, seed: int) -> Device:
@@ -162,17 +178,27 @@ class Program:
         self._verify_schedule = verify_schedule
         self._loaded: dict[bool, tuple[Artifact, dict[str, Kernel]]] = {}
         self._globals: dict[str, Memory] = {}
+        self._planners: dict[bool, MemoryPlanner] = {}
+        self.max_streams: int | None = None
+        self.memory_allowance: float | None = None
+        self.memory_use: MemoryUse | None = None
+        """The memory for temporaries in the last call, None before the first."""
         self.from_cache = False
         """Whether the program came from the cache."""
         self._version(assume_noalias=True)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the function once. Raises `ArgumentError`, `DeviceError`, `TargetLimitError`."""
-        artifact, kernels = self._version(assume_noalias=True)
+        assume_noalias = True
+        artifact, kernels = self._version(assume_noalias)
         bound = bind(artifact.schedule, arguments, self.device.kind == "cuda")
         if any_written_overlap(artifact.schedule, bound):
-            artifact, kernels = self._version(assume_noalias=False)
-        results = execute(artifact.schedule, self.device, kernels, bound, self._globals)
+            assume_noalias = False
+            artifact, kernels = self._version(assume_noalias)
+        planner = self._planner(assume_noalias, artifact.schedule)
+        schedule = artifact.schedule
+        results = execute(schedule, self.device, kernels, bound, self._globals, planner)
+        self.memory_use = planner.last
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
@@ -244,6 +270,13 @@ class Program:
         from opar.backend.explain import explain
 
         return explain(self.artifact, earlier, later)
+
+    def _planner(self, assume_noalias: bool, schedule: Schedule) -> MemoryPlanner:
+        if assume_noalias not in self._planners:
+            self._planners[assume_noalias] = MemoryPlanner(
+                schedule, self.device.kind == "cuda", self.max_streams, self.memory_allowance
+            )
+        return self._planners[assume_noalias]
 
     def _version(self, assume_noalias: bool) -> tuple[Artifact, dict[str, Kernel]]:
         loaded = self._loaded.get(assume_noalias)

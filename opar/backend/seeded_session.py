@@ -11,7 +11,7 @@ from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
-from opar.backend.device import Memory
+from opar.backend.device import ORDERS, Memory
 from opar.backend.host_session import HostSession
 from opar.errors import DeviceError
 
@@ -62,7 +62,7 @@ class SeededSession(HostSession):
     def __init__(self, streams: int, seed: int):
         super().__init__(_PIECES)
         self._random = random.Random(seed)
-        self._order = Order(seed % len(Order))
+        self._order = Order(seed % ORDERS)
         self._starved: int | None = None
         if self._order is Order.STARVE:  # often one of the first, which are always in use
             self._starved = int((streams + 1) ** self._random.random()) - 1

@@ -56,6 +56,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="on the CPU, complete operations in the order that N chooses among those allowed",
     )
+    add("--max-streams", type=int, metavar="N", help="use no more streams than N")
+    add(
+        "--memory-allowance",
+        type=float,
+        metavar="X",
+        help="use fewer streams where temporaries would take more than 1 + X times the memory "
+        "that they take one operation after the other",
+    )
     add("--no-cache", action="store_true", help="compile even if the program is in the cache")
     return parser
 
@@ -79,6 +87,8 @@ def _run(options: argparse.Namespace) -> None:
         use_cache=not options.no_cache,
         verify_schedule=options.verify_schedule,
         schedule_seed=options.schedule_seed,
+        max_streams=options.max_streams,
+        memory_allowance=options.memory_allowance,
     )
     compile_time = time.perf_counter() - start
     if options.emit_dot:
@@ -246,9 +256,22 @@ def _report(
     print(f"@{schedule.entry} -> {shown or 'nothing'}")
     print(f"  device      {program.device.kind}: {program.device.name} ({program.artifact.arch})")
     print(f"  operations  {counts or 'none'}")
-    print(f"  streams     {schedule.streams}, {len(schedule.recorded)} events")
+    use = program.memory_use
+    streams = schedule.streams if use is None else min(schedule.streams, use.streams)
+    print(f"  streams     {streams}, {len(schedule.recorded)} events")
+    if use is not None and use.separate:
+        others = f"{_bytes(use.sequential)} if run in order, {_bytes(use.separate)} unshared"
+        print(f"  temporaries {_bytes(use.planned)} ({others})")
     print(f"  compile     {compile_time * 1e3:.1f} ms{origin}")
     print(f"  run         {median * 1e3:.3f} ms{many}")
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.4g} {unit}"
+        count /= 1024
+    return f"{count:.4g} GiB"
 
 
 def _print_values(outputs: dict[str, Any]) -> None:

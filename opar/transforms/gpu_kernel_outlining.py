@@ -131,6 +131,10 @@ class _Outliner:
     """Names that no kernel may take."""
     kernels: dict[tuple, list[gpu.FuncOp]] = field(default_factory=dict)
     """Kernels made so far, by a key that equal ones share."""
+    names: dict[Operation, set[str]] = field(default_factory=dict)
+    """The names in modules."""
+    numbers: dict[tuple[Operation, str], int] = field(default_factory=dict)
+    """The number that a name behind others of a module gets next."""
 
     def outline(
         self, function: func.FuncOp, launch: gpu.LaunchOp, used: Sequence[Operation]
@@ -173,7 +177,7 @@ class _Outliner:
         """A kernel that does the same as `kernel`, which is remembered where there is none."""
         if not self.deduplicate:
             return None
-        key = (kernel.function_type, tuple(op.name for op in kernel.walk()))
+        key = (kernel.function_type, tuple(_described(op) for op in kernel.body.walk()))
         candidates = self.kernels.setdefault(key, [])
         name = kernel.sym_name
         for candidate in candidates:
@@ -190,26 +194,46 @@ class _Outliner:
             kernel.sym_name = launch.kernel_function.root_reference
         wanted = launch.kernel_module
         name = kernel.sym_name.data if wanted is None else wanted.root_reference.data
-        holder = SymbolTable.lookup_symbol(self.module, name)
-        if wanted is None or not isinstance(holder, gpu.ModuleOp):
-            holder = gpu.ModuleOp(_unused(name, self.module))
+        holder = None if wanted is None else SymbolTable.lookup_symbol(self.module, name)
+        if not isinstance(holder, gpu.ModuleOp):
+            holder = gpu.ModuleOp(self._unused(name, self.module))
             holder.location = launch.location
             self.module.body.block.add_op(holder)
             self.module.attributes[CONTAINER_ATTRIBUTE] = UnitAttr()
-        kernel.sym_name = builtin.StringAttr(_unused(kernel.sym_name.data, holder, self.taken))
+        unused = self._unused(kernel.sym_name.data, holder, self.taken)
+        kernel.sym_name = builtin.StringAttr(unused)
         for symbol in used:
-            if SymbolTable.lookup_symbol(holder, _name(symbol)) is None:
+            if _name(symbol) not in self._names_in(holder):
                 holder.body.block.add_op(symbol.clone())
+                self._names_in(holder).add(_name(symbol))
         holder.body.block.add_op(kernel)
 
+    def _names_in(self, table: builtin.ModuleOp | gpu.ModuleOp) -> set[str]:
+        if table not in self.names:
+            found = (op.properties.get("sym_name") for op in table.body.block.ops)
+            self.names[table] = {n.data for n in found if isinstance(n, builtin.StringAttr)}
+        return self.names[table]
 
-def _unused(name: str, table: Operation, taken: Container[str] = ()) -> str:
-    number = 0
-    candidate = name
-    while candidate in taken or SymbolTable.lookup_symbol(table, candidate) is not None:
-        candidate = f"{name}_{number}"
-        number += 1
-    return candidate
+    def _unused(
+        self, name: str, table: builtin.ModuleOp | gpu.ModuleOp, taken: Container[str] = ()
+    ) -> str:
+        """A name like `name` that nothing in `table` has; it counts as used from now on."""
+        names = self._names_in(table)
+        number = self.numbers.get((table, name), 0)
+        candidate = name
+        while candidate in taken or candidate in names:
+            candidate = f"{name}_{number}"
+            number += 1
+        self.numbers[table, name] = number
+        names.add(candidate)
+        return candidate
+
+
+def _described(op: Operation) -> tuple[object, ...]:
+    """What equal operations share, operands left out."""
+    attributes = (op.properties, op.attributes)
+    sets = (frozenset(found.items()) for found in attributes)
+    return op.name, *sets, tuple(r.type for r in op.results)
 
 
 _SINKABLE = (arith.ConstantOp, arith.CmpiOp, arith.SelectOp, affine.ApplyOp)
