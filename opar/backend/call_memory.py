@@ -146,11 +146,11 @@ class CallMemory:
         return memory
 
     def _stage(self, number: int) -> Memory:
-        """Device memory for an argument: its own where the device can use it, else new memory,
+        """Device memory for an argument: its own where that is on the GPU, else new memory,
         in which arguments that overlap on the host overlap in the same way."""
         argument = self.arguments[number]
         assert argument.memory is not None
-        if argument.on_gpu or not self.on_gpu:
+        if argument.on_gpu:
             return argument.memory
         if number not in self.staged:
             group = self._overlapping(number)

@@ -113,6 +113,11 @@ class _FunctionBuffers:
         twins = Twins(wanted, {self.host[root]: twin for root, twin in self.device.items()})
         for root, value in wanted.roots.items():
             twins.of[value] = self.device[root]
+        for op in self.function.walk():
+            if isinstance(op, memref.GetGlobalOp):  # each has a value of its own for the same root
+                (root,) = self.accesses.aliases.roots(op.memref)
+                if root in self.device:
+                    twins.of[op.memref] = self.device[root]
         twins.rewrite()
         for copy, op in copies:
             if not isinstance(copy.what, Root):

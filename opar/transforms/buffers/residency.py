@@ -28,9 +28,12 @@ from opar.dialects import gpu
 from opar.errors import UnsupportedError, at
 from opar.transforms.buffers.wanted import (
     ALLOCATIONS,
+    BufferFlow,
     Wanted,
+    handed_on,
     is_carrier,
-    leaves_its_block,
+    leaves_its_region,
+    region_of,
     used_from_outside,
 )
 
@@ -67,18 +70,18 @@ class Residency:
 
     wanted: Wanted
     accesses: AccessAnalysis
-    flow: ControlFlow = field(default_factory=ControlFlow)
+    flow: ControlFlow = field(default_factory=BufferFlow)
     copies: list[Copy] = field(default_factory=list)
     host_used: set[Root] = field(default_factory=set)
     """Buffers that the host looks at."""
     _recording: bool = False
     _leaving: set[Root] = field(init=False)
-    """Buffers that their block hands on: others cannot name them."""
+    """Buffers that have other names too, in other blocks or iterations."""
     _touched: dict[Operation, dict[Root, bool]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         aliases = self.accesses.aliases
-        self._leaving = {r for r in self.wanted.roots if leaves_its_block(r, aliases)}
+        self._leaving = {r for r in self.wanted.roots if leaves_its_region(r, aliases)}
 
     def run(self) -> None:
         """Find `copies`, in the order in which they stand before an operation."""
@@ -110,16 +113,23 @@ class Residency:
             elif op is block.last_op and op.has_trait(IsTerminator):
                 if isinstance(op, func.ReturnOp):
                     self._return(op, state)
-                own = [r for r in state if _block_of(r) is block]
-                left = [r for r in own if r in self._leaving]
+                handed = handed_on(op, self.accesses.aliases) & state.keys()
+                left = [r for r in handed if region_of(r) is block.parent]
                 for root in (*forced, *left):
                     self._need(root, DEVICE, op, state)
-                is_inner = not isinstance(block.parent_op(), func.FuncOp)
-                for root in own if is_inner else left:
+                for root in self._no_more(block, op, left, state):
                     del state[root]
             else:
                 self._step(op, state)
         return state
+
+    def _no_more(
+        self, block: Block, end: Operation, left: Iterable[Root], state: State
+    ) -> list[Root]:
+        """The buffers that what follows a block cannot name, or knows by other names too."""
+        if end.successors or isinstance(end, func.ReturnOp):
+            return [r for r in left if _block_of(r) is block]
+        return [r for r in state if region_of(r) is block.parent]
 
     def _structure(self, structure: Structure, state: State, record: bool) -> State:
         """What `state` becomes behind a structure."""
@@ -170,7 +180,7 @@ class Residency:
             case Shape.BLOCKS:
                 edges: dict[Place, list[Place]] = {_BEFORE: [blocks[0]]}
                 for block in blocks:
-                    edges[block] = list(dict.fromkeys(successors(block)))
+                    edges[block] = list(dict.fromkeys(successors(block))) or [_BEHIND]
                 return edges
             case Shape.WHILE:
                 first, second = blocks
@@ -220,7 +230,7 @@ class Residency:
         inside = [child for child in op.walk() if isinstance(child, gpu.LaunchFuncOp)]
         launched = {root: w for launch in inside for root, w in self._roots(launch).items()}
         touched = self._touches(op, state)
-        both = [root for root in touched.roots if root in launched]
+        both = [root for root in (self._roots(op) if inside else ()) if root in launched]
         if both or (inside and touched.shared):
             what = f"access {both[0]}" if both else "access one of several buffers"
             message = f"the host and a launch both {what} within this operation"

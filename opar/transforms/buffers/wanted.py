@@ -8,11 +8,11 @@ from itertools import combinations
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import MemRefType, NoneAttr
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.traits import IsTerminator
 
 from opar.analysis.aliasing import AliasAnalysis, Root, RootKind, is_view, view_source
-from opar.analysis.control_flow import ControlFlow
+from opar.analysis.control_flow import ControlFlow, Shape, Structure
 from opar.analysis.sources import argument_sources, result_sources
 from opar.analysis.values import is_memref, is_within
 from opar.dialects import affine, gpu, memref, scf
@@ -33,6 +33,37 @@ STRUCTURES = (
 ALLOCATIONS = (memref.AllocOp, memref.AllocaOp)
 
 
+class BufferFlow(ControlFlow):
+    """
+    Structures of the host too: regions of several blocks, scopes, and loops that make memrefs. What
+    such an operation hands on has its contents somewhere at its end.
+    """
+
+    def _find(self, op: Operation) -> Structure | None:
+        found = super()._find(op)
+        if found is not None:
+            return found
+        blocks = tuple(block for region in op.regions for block in region.blocks)
+        match op:
+            case scf.ExecuteRegionOp() if self.graph(op).is_understood:
+                return Structure(op, Shape.BLOCKS, self.graph(op).blocks, True)
+            case memref.AllocaScopeOp() if len(blocks) == 1:
+                return Structure(op, Shape.ONCE, blocks, True)
+            case scf.ForOp() | affine.ForOp() if _makes_memrefs(op):
+                return Structure(op, Shape.LOOP, blocks, False)
+            case scf.WhileOp() if _makes_memrefs(op):
+                return Structure(op, Shape.WHILE, blocks, True)
+            case _:
+                return None
+
+
+def _makes_memrefs(op: Operation) -> bool:
+    """Whether a loop of the host has memrefs as results, or allocates some."""
+    return any(is_memref(v) for v in op.results) or any(
+        isinstance(child, (*ALLOCATIONS, func.CallOp)) for child in op.walk()
+    )
+
+
 @dataclass
 class Wanted:
     """Host memrefs that need a twin: `roots` name memory, `carried` are made from others."""
@@ -48,7 +79,7 @@ class Wanted:
                 self._add(operand, launch)
         if not self.roots:
             return
-        flow = ControlFlow()
+        flow = BufferFlow()
         steps = [op for block in self.function.body.blocks for op in flow.steps(block)]
         used = [(op, base) for op in steps for base in self._looked_at(op)]
         before = -1
@@ -157,15 +188,25 @@ def used_from_outside(op: Operation) -> list[SSAValue]:
     return list(dict.fromkeys(v for v in values if not is_within(v, op)))
 
 
-def leaves_its_block(root: Root, aliases: AliasAnalysis) -> bool:
-    """Whether memory is handed on by the end of the block that allocates it."""
-    if root.kind is not RootKind.ALLOCATION or root.value is None:
-        return False
-    block = root.value.owner.parent if isinstance(root.value, OpResult) else root.value.owner
-    end = getattr(block, "last_op", None)
-    if end is None or isinstance(end, func.ReturnOp):
-        return False
-    return any(is_memref(v) and root in aliases.roots(v) for v in end.operands)
+def handed_on(end: Operation, aliases: AliasAnalysis) -> set[Root]:
+    """The allocations that the end of a block hands to another block or a result."""
+    if isinstance(end, func.ReturnOp):
+        return set()
+    found = {r for v in end.operands if is_memref(v) for r in aliases.roots(v)}
+    return {r for r in found if r.kind is RootKind.ALLOCATION}
+
+
+def region_of(root: Root) -> Region | None:
+    """The region whose blocks can name the memory of an allocation."""
+    block = root.value.owner.parent if isinstance(root.value, OpResult) else None
+    return block.parent if block is not None else None
+
+
+def leaves_its_region(root: Root, aliases: AliasAnalysis) -> bool:
+    """Whether the end of a block, of those that can name an allocation, hands it on."""
+    region = region_of(root)
+    ends = [b.last_op for b in region.blocks] if region is not None else []
+    return any(end is not None and root in handed_on(end, aliases) for end in ends)
 
 
 def contiguous(type: MemRefType) -> MemRefType | None:
