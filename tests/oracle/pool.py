@@ -15,7 +15,7 @@ Done = tuple[int, list[str], Counter[str]]
 
 def tasks(first: int, programs: int, device: str, size: int = CHUNK) -> Iterator[Task]:
     """Programs of all kinds, of the seeds from `first` on, with all pipelines that fit a device."""
-    pipelines = list(MANAGED if device == "cuda" else PIPELINES)
+    pipelines = list(PIPELINES if device in ("", "cpu") else MANAGED)
     for number, start in enumerate(range(first, first + programs, size)):
         pipeline = pipelines[number // len(KINDS) % len(pipelines)]
         seeds = range(start, min(start + size, first + programs))
