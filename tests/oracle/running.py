@@ -81,7 +81,6 @@ EXPECTED_MANAGED = {
     "only the identity layout can": "passes a called function a view",
     "cannot tell which buffer": "launches with one of several buffers",
     "the host and a launch both access": "host and launch share memory within a branch or loop",
-    "a function of several blocks": "has several blocks",
 }
 """The same for `gpu-manage-buffers`."""
 
