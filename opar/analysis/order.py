@@ -281,8 +281,7 @@ class Order:
         return ends[0], ends[-1]
 
     def _block_of(self, inner: Structure, node: int) -> Block:
-        op = self.found.nodes[node].op
-        return next(b for b in inner.blocks if encloses(b, op))
+        return next(b for b in inner.blocks if node in self.found.spans[b])
 
     # async.execute
 

@@ -140,7 +140,7 @@ def _slot(structure: Structure, nodes: list[int], found: Dependences, order: Ord
     if structure.is_loop:
         before = [earlier[n] for n in nodes]
     for block in structure.blocks:
-        own = [n for n in nodes if encloses(block, found.nodes[n].op)]
+        own = [n for n in nodes if n in found.spans[block]]
         end = block.last_op
         sources[block] = order.implied.minimal(own, end) if end is not None else own
         implied = order.implied.at_end(sources[block], block)
